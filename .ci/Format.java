@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 /**
  * Checks Java sources with google-java-format, or rewrites them (--write). Run by the build on JDK 25, because the formatter parses with the compiler of the
  * JDK it runs on. --check and --write read the sources that differ from the last commit in origin/main, or from the last commit if there is no
- * origin/main. --check-all, for CI, reads every source. Without git, every mode reads every source.
+ * origin/main. --check-all, for test/full, reads every source. Without git, every mode reads every source.
  */
 class Format {
   public static void main(String[] args) throws Exception {

@@ -50,6 +50,8 @@ local NOT_FORWARDED = {
 }
 
 local RANK = "x-data-parallel-rank"
+-- Maximum number of routers and proxies that a request may have passed.
+local MOST_ROUTERS = 8
 
 local function problem(message, code)
   return '{"error":{"message":"' .. message .. '","type":"server_error","param":null,"code":"' .. code .. '"}}'
@@ -57,6 +59,8 @@ end
 
 local NO_WORKER = problem("no worker is available at the moment", "none_available")
 local NO_ROUTER = problem("the router does not answer", "router_unavailable")
+local LOOP = problem(
+  "the request has passed too many routers: a worker is a router that sends requests back", "routing_loop")
 local BROKEN = problem("no worker has answered", "upstream_error")
 
 -- State of this process: workers except prefill workers, leases of running streams with their renewal times, and pending
@@ -345,7 +349,7 @@ end
 
 local function question(headers, tail, lease)
   local lines = {
-    "x-pointsman-hold: " .. settings.ttl_ms,
+    "x-pointsman-lease-ttl: " .. settings.ttl_ms,
     "x-pointsman-lease: " .. lease,
     "x-pointsman-key: " .. (settings.api_key or ""),
     "x-serve-request-method: " .. ngx.req.get_method(),
@@ -369,7 +373,35 @@ local function question(headers, tail, lease)
   return lines
 end
 
-local function refuse(status, wait, body)
+-- Types of errors in Anthropic's API; others are invalid_request_error below 500, else api_error.
+local TYPES = {
+  [401] = "authentication_error",
+  [403] = "permission_error",
+  [404] = "not_found_error",
+  [408] = "timeout_error",
+  [413] = "request_too_large",
+  [429] = "rate_limit_error",
+  [503] = "overloaded_error",
+  [504] = "timeout_error",
+  [529] = "overloaded_error",
+}
+
+-- An error in OpenAI's form, in the form of the API that the client calls.
+local function in_form(status, body)
+  -- Engines decode the path.
+  local path = ngx.unescape_uri(ngx.var.request_uri:match("^[^?]*")):gsub("//+", "/")
+  local answer = (path .. "/"):find("^/v1/messages/") and json.decode(body)
+  local problem = type(answer) == "table" and answer.error
+  local message = type(problem) == "table" and problem.message
+  if type(message) ~= "string" then
+    return body
+  end
+  local kind = TYPES[status] or status < 500 and "invalid_request_error" or "api_error"
+  return '{"type":"error","error":{"type":"' .. kind .. '","message":' .. json.encode(message) .. "}}"
+end
+
+local function refuse(status, wait, given)
+  local body = in_form(status, given)
   ngx.ctx.pointsman.refused = true
   ngx.status = status
   ngx.header["content-type"] = "application/json"
@@ -427,7 +459,7 @@ local function decide(headers)
     return by_itself()
   end
   local body, tail = body_of_client()
-  -- nginx creates the lease id, so it can settle the lease whatever happens to the response.
+  -- nginx creates the lease id, so it can settle the lease after any failure.
   local lease = ngx.var.request_id
   local status, answer_headers, answer = call("POST", "/internal/route", question(headers, tail, lease), body)
   if status ~= 200 then
@@ -469,11 +501,27 @@ local function decide(headers)
   end
 end
 
+-- The routers and proxies that sent the request before, and their number.
+local function passed(headers)
+  local value = headers["x-pointsman-via"] or ""
+  local text = type(value) == "table" and table.concat(value, ", ") or value
+  local _, commas = text:gsub(",", "")
+  return text, text == "" and 0 or commas + 1
+end
+
 function pointsman.decide()
   local headers = ngx.req.get_headers(0)
   setmetatable(headers, nil)
+  local via, routers = passed(headers)
   strip(headers)
+  if routers > MOST_ROUTERS then
+    ngx.ctx.pointsman = {}
+    ngx.header["x-should-retry"] = "false"
+    return refuse(508, nil, LOOP)
+  end
   decide(headers)
+  -- Each proxy and router adds its name, so a circle ends.
+  ngx.req.set_header("x-pointsman-via", via == "" and "nginx" or "nginx, " .. via)
   -- After the decision, because the question contains only headers of the client.
   if settings.engine_api_key and not headers["authorization"] then
     ngx.req.set_header("Authorization", "Bearer " .. settings.engine_api_key)
@@ -529,7 +577,7 @@ local function not_connected(status)
   return (status == 502 or status == 504) and not last(ngx.var.upstream_connect_time)
 end
 
-function pointsman.tell()
+function pointsman.report()
   local state = ngx.ctx.pointsman
   if not state or state.refused then
     return
@@ -542,6 +590,7 @@ function pointsman.tell()
       state.page = NO_WORKER
       ngx.header["retry-after"] = "1"
     end
+    state.page = in_form(ngx.status, state.page)
     ngx.header["content-type"] = "application/json"
     ngx.header["content-length"] = #state.page
   elseif state.pinned then
@@ -555,6 +604,11 @@ function pointsman.tell()
     local stream = (ngx.header["content-type"] or ""):lower():find("^text/event%-stream")
     state.awaits = stream and {line = ""}
   end
+end
+
+-- The nginx.conf of a former version calls this.
+function pointsman.tell()
+  error("pointsman.tell: former name (expected: pointsman.report, as in the present nginx.conf)", 0)
 end
 
 -- Names of the events that engines send before they compute.
@@ -592,7 +646,7 @@ local function first_token(seen, data)
   return false
 end
 
--- Body filter: finds the first token, and replaces nginx's own error page by an error in OpenAI's format.
+-- Body filter: finds the first token, and replaces nginx's own error page by an error of the API that the client calls.
 function pointsman.body()
   local state = ngx.ctx.pointsman
   if state and state.awaits and first_token(state.awaits, ngx.arg[1]) then
@@ -612,7 +666,7 @@ local function outcome(state)
     return '{"outcome":"failed","failure":"connect"}'
   elseif ngx.status == 499 and not status then
     return '{"outcome":"left"}'
-  elseif ngx.status == 499 or not status or status == 429 or status == 503 or status == 529 then
+  elseif ngx.status == 499 or not status or status == 429 or status == 503 or status == 508 or status == 529 then
     return '{"outcome":"ignored"}'
   elseif status == 504 then
     return '{"outcome":"failed","failure":"timeout"}'

@@ -9,11 +9,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.lang.model.element.Modifier;
 import javax.tools.JavaCompiler;
@@ -21,7 +24,8 @@ import javax.tools.ToolProvider;
 
 /**
  * Prints measures of the sources and pages below a directory. With {@code --list} it also prints
- * each file, record and interface beyond the guides, and each class name that occurs twice.
+ * each file, record and interface beyond the guides, and each class name that occurs twice. With
+ * {@code --write} it writes the values into the last column of the table in docs/dev/measures.md.
  */
 final class Measures {
   private static final int LONG_FILE = 400;
@@ -29,7 +33,11 @@ final class Measures {
   private static final int WIDE_INTERFACE = 5;
   private static final int LARGE_PACKAGE = 20;
 
+  /** The heading of a key in the page of all keys. */
+  private static final Pattern KEY = Pattern.compile("(?m)^### ");
+
   private final Path root;
+  private final Map<String, Long> values = new LinkedHashMap<>();
   private final List<String> longFiles = new ArrayList<>();
   private final List<String> wideRecords = new ArrayList<>();
   private final List<String> wideInterfaces = new ArrayList<>();
@@ -46,14 +54,18 @@ final class Measures {
   public static void main(String[] args) throws IOException {
     boolean list = List.of(args).contains("--list");
     Path root = Path.of(Stream.of(args).filter(arg -> !arg.startsWith("--")).findFirst().orElse("."));
-    new Measures(root).run(list);
+    Measures measures = new Measures(root);
+    measures.run(list);
+    if (List.of(args).contains("--write")) {
+      measures.write(root.resolve("docs/dev/measures.md"));
+    }
   }
 
   private void run(boolean list) throws IOException {
     List<Path> sources = files(".java").filter(file -> name(file).contains("src/")).toList();
     for (Path source : sources) {
       long lines = lines(source);
-      if (name(source).contains("src/main/")) {
+      if (product(source)) {
         mainLines += lines;
         if (lines > LONG_FILE) {
           longFiles.add(lines + " " + name(source));
@@ -62,7 +74,7 @@ final class Measures {
         testLines += lines;
       }
     }
-    scan(sources.stream().filter(source -> name(source).contains("src/main/")).toList());
+    scan(sources.stream().filter(this::product).toList());
     List<String> repeated =
         topNames.stream()
             .filter(type -> filesOfNames.get(type).size() > 1)
@@ -72,12 +84,18 @@ final class Measures {
     List<Path> pages = files(".md").toList();
     long words = 0;
     long longest = 0;
+    long keys = 0;
     for (Path page : pages) {
-      words += Files.readString(page).split("\\s+").length;
+      String text = Files.readString(page);
+      words += text.split("\\s+").length;
+      if (page.endsWith("configuration.md")) {
+        keys = KEY.matcher(text).results().count();
+      }
       longest = Math.max(longest, lines(page));
     }
     row("lines of Java, shipped and tools", mainLines);
     row("lines of Java, tests", testLines);
+    row("keys of the configuration", keys);
     row("packages", filesOfPackages.size());
     row("packages of more than " + LARGE_PACKAGE + " files", large);
     row("files of more than " + LONG_FILE + " lines", longFiles.size());
@@ -94,8 +112,29 @@ final class Measures {
     }
   }
 
-  private static void row(String measure, long value) {
+  private void row(String measure, long value) {
+    values.put(measure, value);
     System.out.printf("%-52s %,9d%n", measure, value);
+  }
+
+  private void write(Path page) throws IOException {
+    String text = Files.readString(page);
+    for (Map.Entry<String, Long> each : values.entrySet()) {
+      Matcher row =
+          Pattern.compile("(?m)^(\\| " + Pattern.quote(each.getKey()) + " \\|[^|]*\\|)[^|]*\\|$")
+              .matcher(text);
+      if (!row.find()) {
+        throw new IllegalStateException(page + ": no row for: " + each.getKey());
+      }
+      text = row.replaceFirst("$1 " + String.format("%,d", each.getValue()) + " |");
+    }
+    Files.writeString(page, text);
+  }
+
+  /** Returns true for sources that are shipped, or are tools; support of tests and examples are not. */
+  private boolean product(Path source) {
+    String name = name(source);
+    return name.contains("src/main/") && !name.startsWith("test/") && !name.startsWith("examples/");
   }
 
   private Stream<Path> files(String end) throws IOException {

@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from ports import free_port
+
 launcher, work = sys.argv[1:3]
 RULES = os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "prometheus", "pointsman-alerts.yaml")
 LIMIT_S = 240
@@ -27,12 +29,6 @@ HEALTHY_S = 15  # the healthy fleet is watched for this time before the first fa
 HEALTHY = "healthy"
 processes = []
 done = threading.Event()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def await_true(what, condition, limit=LIMIT_S):

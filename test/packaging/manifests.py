@@ -2,12 +2,16 @@
 
 manifests.py config FILE                          prints the router's configuration
 manifests.py probes FILE                          prints the kind, scheme, port and path of each probe of the router
-manifests.py apply API-DIRECTORY ENGINE FILE...   creates them in an API server, with strict validation; makes a pod of the
-                                                  engine, checks the rights of the chart's account, and writes its kubeconfig
+manifests.py apply API-DIRECTORY ENGINE FILE...   creates them in an API server, with strict validation, after the
+                                                  resources of operators that they use; makes a pod of the engine, checks
+                                                  the rights of the chart's account, and writes its kubeconfig
 """
+import copy
 import json
+import pathlib
 import subprocess
 import sys
+import time
 
 import yaml
 
@@ -24,9 +28,13 @@ PATHS = {
     "PodDisruptionBudget": "apis/policy/v1/namespaces/{}/poddisruptionbudgets",
     "HorizontalPodAutoscaler": "apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
     "NetworkPolicy": "apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
+    # Of operators: a plain API server knows them by crds.yaml.
+    "ServiceMonitor": "apis/monitoring.coreos.com/v1/namespaces/{}/servicemonitors",
+    "ScaledObject": "apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects",
 }
-# Resources of operators, which a plain API server does not know.
-OF_OPERATORS = {"ServiceMonitor"}
+OF_OPERATORS = {"ServiceMonitor", "ScaledObject"}
+DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LIMIT_S = 60
 
 
 def documents(file):
@@ -73,11 +81,18 @@ class Api:
 def apply(directory, engine, files):
     api = Api(directory)
     api.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    define(api)
+    applied = set()
     for file in files:
         for each in documents(file):
-            if each["kind"] not in OF_OPERATORS:
-                path = PATHS[each["kind"]].format(each["metadata"].get("namespace"))
-                api.create(path + "?fieldValidation=Strict", each)
+            path = PATHS[each["kind"]].format(each["metadata"].get("namespace", NAMESPACE)) + "?fieldValidation=Strict"
+            api.create(path, each)
+            if each["kind"] in OF_OPERATORS and each["kind"] not in applied:
+                refuses(api, path, each)
+                applied.add(each["kind"])
+    if applied != OF_OPERATORS:
+        sys.exit(f"applied: {sorted(applied)} (expected: {sorted(OF_OPERATORS)})")
+    print(f"chart: {len(files)} files applied, with {' and '.join(sorted(applied))}")
     port = int(engine.rsplit(":", 1)[1])
     pods = f"api/v1/namespaces/{NAMESPACE}/pods"
     container = {"name": "engine", "image": "x", "ports": [{"containerPort": port}]}
@@ -96,6 +111,31 @@ def apply(directory, engine, files):
     user["users"] = [{"name": "u", "user": {"token": token}}]
     with open(directory + "/account.kubeconfig", "w") as out:
         yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **user}, out)
+
+
+def define(api):
+    """Creates the definitions of operators' resources, and waits until the API serves them."""
+    for each in documents(pathlib.Path(__file__).with_name("crds.yaml")):
+        api.create(DEFINITIONS + "?fieldValidation=Strict", each)
+        name = each["metadata"]["name"]
+        end = time.monotonic() + LIMIT_S
+        while True:
+            status = json.loads(api.call("GET", f"{DEFINITIONS}/{name}")[1]).get("status", {})
+            if any(c["type"] == "Established" and c["status"] == "True" for c in status.get("conditions", [])):
+                break
+            if time.monotonic() > end:
+                sys.exit(f"{name}: not established within {LIMIT_S} s: {status}")
+            time.sleep(0.1)
+
+
+def refuses(api, path, good):
+    """A slip in a field must be refused; otherwise the definitions check nothing."""
+    slip = copy.deepcopy(good)
+    slip["metadata"]["name"] += "-slip"
+    slip["spec"]["slip"] = 1
+    code, text = api.call("POST", path, slip)
+    if code != 400 or "spec.slip" not in text:
+        sys.exit(f"{path}: {code} for an unknown field (expected: 400) {text[:200]}")
 
 
 def rights(api, token):

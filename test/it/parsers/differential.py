@@ -44,6 +44,7 @@ AT_ONCE = 48
 # The name of a case on its way to a parser: its number, the way, the parser.
 MARK = re.compile("[0-9]{6}[dhr][1t]")
 TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+ROUTER_ID = re.compile("[0-9a-f]{16}")
 # Headers that only routers set, or that end at each hop.
 FORBIDDEN = re.compile(
     "x-pointsman-|x-serve-router-|x-prefiller-|x-kv-|x-data-parallel-|x-encoder-host|x-gateway-destination-endpoint|"
@@ -347,9 +348,11 @@ class Judge:
         names = [name for name, _ in record["headers"]]
         for name, value in record["headers"]:
             own = name in ("x-forwarded-for", "x-real-ip") and value != "127.0.0.1"
-            if FORBIDDEN.match(name) and (name, value) != ("upgrade", "websocket") or own:
+            # The router adds its own id, and no case has one.
+            added = (name, value) == ("upgrade", "websocket") or name == "x-pointsman-via" and ROUTER_ID.fullmatch(value)
+            if FORBIDDEN.match(name) and not added or own:
                 self.fault("forbidden header", parser, number, f"{name}: {value}")
-        for name in ("host", "authorization", "x-api-key", "x-forwarded-for", "content-length", "transfer-encoding"):
+        for name in ("host", "authorization", "x-api-key", "x-forwarded-for", "x-pointsman-via", "content-length", "transfer-encoding"):
             if names.count(name) > 1:
                 self.fault("repeated header", parser, number, name)
 

@@ -1,6 +1,6 @@
 package io.pointsman.engine;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.policy.RoutingRequest;
 
@@ -14,7 +14,7 @@ public interface EngineListener {
    * The engine placed {@code lease} for {@code request}. The result in the request contains the
    * reason.
    */
-  default void routed(RoutingRequest request, Lease lease) {}
+  default void routed(RoutingRequest request, LeaseView lease) {}
 
   default void rejected(RoutingRequest request, RejectReason reason) {}
 
@@ -26,7 +26,7 @@ public interface EngineListener {
     return false;
   }
 
-  default void settled(Lease lease, Outcome outcome) {}
+  default void settled(LeaseView lease, Outcome outcome) {}
 
   /** A policy threw. The engine placed the request on the least loaded worker instead. */
   void policyFailed(RuntimeException failure);

@@ -45,27 +45,29 @@ final class Refusals {
    */
   private static RejectReason ofModel(FleetSnapshot snapshot, Role role) {
     List<Worker> workers = snapshot.pool(role).workers();
-    boolean allTold = true;
-    boolean oneUpTold = false;
+    boolean allReported = true;
+    boolean healthyReported = false;
     for (Worker worker : workers) {
-      boolean told = snapshot.models(worker).known();
-      if (!told && mayTell(worker)) {
+      boolean reported = snapshot.models(worker).known();
+      if (!reported && mayReport(worker)) {
         return RejectReason.MODELS_PENDING;
       }
-      allTold &= told;
-      oneUpTold |= told && worker.health().healthy();
+      allReported &= reported;
+      healthyReported |= reported && worker.health().healthy();
     }
     if (workers.isEmpty()) {
       return RejectReason.NO_WORKERS;
     }
-    return allTold || oneUpTold ? RejectReason.UNKNOWN_MODEL : RejectReason.NONE_AVAILABLE;
+    return allReported || healthyReported
+        ? RejectReason.UNKNOWN_MODEL
+        : RejectReason.NONE_AVAILABLE;
   }
 
   /**
    * Returns true if a worker that has not reported its models may still report them. This holds
    * before the first probe and while the worker is healthy.
    */
-  private static boolean mayTell(Worker worker) {
+  private static boolean mayReport(Worker worker) {
     HealthState.Status status = worker.health().status();
     return status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY;
   }
@@ -104,13 +106,13 @@ final class Refusals {
       if (!worker.merelyBusy(now)) {
         continue;
       }
-      long rest = worker.restState().left(now);
+      long rest = worker.restLeft(now);
       if (rest <= 0) {
         return 0;
       }
       if (rest < shortest) {
         shortest = rest;
-        status = worker.restState().status();
+        status = worker.restStatus();
       }
     }
     return status;
@@ -159,7 +161,7 @@ final class Refusals {
       if (!worker.merelyBusy(now)) {
         continue;
       }
-      long rest = worker.restState().left(now);
+      long rest = worker.restLeft(now);
       long between = worker.nanosBetweenEnds();
       if (rest > 0) {
         shortest = Math.min(shortest, rest);

@@ -9,8 +9,6 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.LeaseKind;
-import io.pointsman.engine.fleet.LeaseListener;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.SilentPools;
@@ -29,17 +27,19 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which worker serves a request. The decision is a lease on a worker, or the reason for a
  * rejection. The engine does no I/O, and any number of threads may use it. The decision path takes
- * no lock in the engine.
+ * no lock in the engine, unless it finds no worker while workers are being replaced.
  *
  * <p>The engine rebuilds pickers when the fleet changes and publishes them through one volatile
  * field. A policy cannot fail a request. If it throws, the engine reports the fault. If it throws,
  * chooses no worker, or chooses an ineligible one, the engine places the request by least load.
+ *
+ * <p>It is one class because decisions, previews and explanations share their steps: the pool, the
+ * pick, and the check of the picked worker.
  */
 public final class RoutingEngine {
   /**
@@ -57,14 +57,12 @@ public final class RoutingEngine {
   private volatile Set<String> discovered = Set.of();
 
   private final EngineListener listener;
-
-  /** The learners of all policies, also of earlier ones for a later policy to take over. */
-  private volatile List<Learner> learners;
-
+  private final LearnerReports reports;
   private final Ticker ticker;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final MissedModels missed;
   private volatile WantedFields wanted;
+  private volatile boolean anyServesWhole;
   private volatile Pickers pickers;
 
   /**
@@ -78,8 +76,8 @@ public final class RoutingEngine {
       EngineSettings settings,
       EngineListener listener,
       Ticker ticker,
-      RandomSource dice) {
-    this(fleet, StagePolicies.same(policy), settings, listener, ticker, dice);
+      RandomSource random) {
+    this(fleet, StagePolicies.same(policy), settings, listener, ticker, random);
   }
 
   /**
@@ -93,16 +91,16 @@ public final class RoutingEngine {
       EngineSettings settings,
       EngineListener listener,
       Ticker ticker,
-      RandomSource dice) {
+      RandomSource random) {
     this.fleet = fleet;
     this.policies = policies;
-    learners = policies.learners();
     wanted = policies.wanted();
     this.settings = settings;
     this.listener = listener;
+    reports = new LearnerReports(listener, policies.learners());
     this.ticker = ticker;
     missed = new MissedModels(ticker);
-    this.dice = dice;
+    this.random = random;
     pickers = new Pickers(fleet.snapshot(), null, policies, this::build);
     fleet.listen(this::follow);
   }
@@ -118,7 +116,7 @@ public final class RoutingEngine {
     Set<Worker> present = new HashSet<>(snapshot.workers());
     for (Worker worker : before.workers()) {
       if (!present.contains(worker)) {
-        tell(learners, learner -> learner.forget(worker));
+        reports.left(worker);
       }
     }
   }
@@ -136,12 +134,45 @@ public final class RoutingEngine {
           Set<Learner> all = new LinkedHashSet<>(next.learners());
           all.addAll(kept);
           Pickers made = new Pickers(snapshot, pickers, next, this::build);
-          learners = List.copyOf(all);
+          reports.use(List.copyOf(all));
           wanted = next.wanted();
           settings = nextSettings;
           policies = next;
           pickers = made;
         });
+  }
+
+  /** The policies and settings that {@link #use} replaces. */
+  public static final class InForce {
+    private final StagePolicies policies;
+    private final EngineSettings settings;
+    private final List<Learner> learners;
+
+    private InForce(StagePolicies policies, EngineSettings settings, List<Learner> learners) {
+      this.policies = policies;
+      this.settings = settings;
+      this.learners = learners;
+    }
+  }
+
+  /**
+   * The present policies and settings, for {@link #restore}. Call it while nothing replaces them.
+   */
+  public InForce inForce() {
+    return new InForce(policies, settings, reports.learners());
+  }
+
+  /** Uses earlier policies and settings again, as {@link #use}. */
+  public void restore(InForce before) {
+    use(before.policies, before.settings, before.learners);
+  }
+
+  /**
+   * Lets any worker serve whole requests while no worker has the role for them. For the change that
+   * ends the split of prefill and decode, in which all workers get this role a moment later.
+   */
+  public void anyServesWhole(boolean any) {
+    anyServesWhole = any;
   }
 
   /** Replaces the models that are expected beside those of the settings. */
@@ -153,13 +184,18 @@ public final class RoutingEngine {
     try {
       return policy.picker(pool);
     } catch (RuntimeException | LinkageError e) {
-      failed(e);
+      reports.failed(e);
       return null;
     }
   }
 
   public Fleet fleet() {
     return fleet;
+  }
+
+  /** Version of the fleet's snapshot that decisions use; for a moment older than the newest. */
+  public long version() {
+    return pickers.snapshot().version();
   }
 
   /**
@@ -172,7 +208,7 @@ public final class RoutingEngine {
 
   /** Chooses a worker that the request has not tried yet and places the request on it. */
   public Decision decide(RoutingRequest request) {
-    return told(request, attempt(request));
+    return reported(request, attempt(request));
   }
 
   /**
@@ -184,10 +220,10 @@ public final class RoutingEngine {
    */
   public @Nullable Decision decideWithin(RoutingRequest request, double millis) {
     Decision decision = attemptWithin(request, millis);
-    return decision == null ? null : told(request, decision);
+    return decision == null ? null : reported(request, decision);
   }
 
-  private Decision told(RoutingRequest request, Decision decision) {
+  private Decision reported(RoutingRequest request, Decision decision) {
     if (decision instanceof Decision.Rejected rejected) {
       rejected(request, rejected);
     }
@@ -219,15 +255,36 @@ public final class RoutingEngine {
    * @param later true if the request is not sent at once, or by another proxy
    */
   private @Nullable Decision attempt(RoutingRequest request, double millis, boolean later) {
-    long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
+      // Read for each pick, because the wait for replacements may be long.
+      long now = ticker.nanos();
       Pickers current = pickers;
       PooledPicker pooled = current.forRequest(request, settings.unknownModel());
+      if (pooled == null || pooled.pool().isEmpty()) {
+        List<Worker> able = EarlierRoles.of(current.snapshot(), request, anyServesWhole);
+        Decision earlier = byEarlierRole(able, request, now, later);
+        if (earlier != null) {
+          return earlier;
+        }
+        if (replaced(current)) {
+          continue;
+        }
+        if (!able.isEmpty()) {
+          Decision.Rejected refusal = Refusals.none(able, request, now);
+          if (refusal != null) {
+            return refusal;
+          }
+          continue;
+        }
+      }
       if (pooled == null) {
         return noPool(current.snapshot(), request);
       }
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
+        if (replaced(current)) {
+          continue;
+        }
         Decision.Rejected refusal =
             Refusals.none(candidates(current, pooled, request), request, now);
         if (refusal != null) {
@@ -245,7 +302,34 @@ public final class RoutingEngine {
         return routed(request, lease, by);
       }
     }
-    return contended(request, now);
+    return contended(request, ticker.nanos());
+  }
+
+  /**
+   * Returns true if other workers are to be considered than {@code seen} has. Waits only in the
+   * moment in which a change of the configuration replaces workers.
+   */
+  private boolean replaced(Pickers seen) {
+    return fleet.awaitReplacement() || seen != pickers;
+  }
+
+  /**
+   * Places a request if no worker has its role any longer. The least loaded worker that had this
+   * role serves it.
+   *
+   * @param able the workers that had this role
+   * @return null if none of them admits the request
+   */
+  private @Nullable Decision byEarlierRole(
+      List<Worker> able, RoutingRequest request, long now, boolean later) {
+    Worker worker = EarlierRoles.leastLoaded(able, request, now);
+    if (worker == null) {
+      return null;
+    }
+    request.picked(PickResult.of(PickReason.FALLBACK));
+    PolicySetup by = policies.of(request);
+    Lease lease = lease(worker, request, now, by, later);
+    return lease == null ? null : routed(request, lease, by);
   }
 
   /**
@@ -272,6 +356,12 @@ public final class RoutingEngine {
     long now = ticker.nanos();
     Worker picked = pooled == null ? null : pick(pooled.picker(), request, now);
     return picked != null && request.admits(picked, now) ? picked : null;
+  }
+
+  /** Returns the number of workers that can serve the request, now or when they are less busy. */
+  public int serving(RoutingRequest request) {
+    PooledPicker pooled = pickers.forRequest(request, settings.unknownModel());
+    return pooled == null ? 0 : pooled.pool().serving(ticker.nanos(), request.tried());
   }
 
   /**
@@ -307,7 +397,7 @@ public final class RoutingEngine {
       return picked;
     }
     request.picked(PickResult.of(PickReason.FALLBACK));
-    return pooled.pool().leastLoaded(now, request.tried(), dice);
+    return pooled.pool().leastLoaded(now, request.tried(), random);
   }
 
   /** Runs before placement, so the explanation shows the workers as the policy saw them. */
@@ -319,7 +409,7 @@ public final class RoutingEngine {
     try {
       request.explain(insight == null ? List.of() : insight.explain(pool, request, chosen, now));
     } catch (RuntimeException | LinkageError e) {
-      failed(e);
+      reports.failed(e);
     }
   }
 
@@ -331,8 +421,8 @@ public final class RoutingEngine {
       Worker worker, RoutingRequest request, long now, PolicySetup by, boolean later) {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.result().matchedBlocks()));
-    LeaseKind kind = LeaseKind.of(later, request.heard());
-    return worker.tryLease(now, kind, prefix.tokens(), cached, new Ending(request, by));
+    LeaseKind kind = LeaseKind.of(later, request.observed());
+    return worker.tryLease(now, kind, prefix.tokens(), cached, reports.of(request, by));
   }
 
   /**
@@ -354,32 +444,7 @@ public final class RoutingEngine {
 
   private void placed(RoutingRequest request, Lease lease, PolicySetup by) {
     request.waits().placed(lease.placedAt());
-    tell(by.learners(), learner -> learner.placed(request, lease));
-    Worker worker = lease.worker();
-    if (worker.left()) {
-      // The worker left after the lease was taken. The learners may have forgotten it already, so
-      // they forget it again. Its slot is not reused before this lease is settled.
-      tell(learners, learner -> learner.forget(worker));
-    }
-    listener.routed(request, lease);
-  }
-
-  private <L extends Learner> void tell(List<L> hearers, Consumer<L> news) {
-    for (L learner : hearers) {
-      try {
-        news.accept(learner);
-      } catch (RuntimeException | LinkageError e) {
-        failed(e);
-      }
-    }
-  }
-
-  /** A plug-in compiled against another version throws a {@code LinkageError} at its first call. */
-  private void failed(Throwable fault) {
-    listener.policyFailed(
-        fault instanceof RuntimeException failure
-            ? failure
-            : new IllegalStateException("a class is not compatible: " + fault, fault));
+    reports.placed(request, lease, by);
   }
 
   /** Returns a worker that admits the request; null if there is none. */
@@ -395,14 +460,14 @@ public final class RoutingEngine {
       return picked;
     }
     request.picked(PickResult.of(PickReason.FALLBACK));
-    Worker least = pooled.pool().leastLoaded(now, request.tried(), dice);
+    Worker least = pooled.pool().leastLoaded(now, request.tried(), random);
     return least != null ? least : lastResort(pooled.pool(), request, now);
   }
 
   private @Nullable Worker lastResort(Pool pool, RoutingRequest request, long now) {
     Worker worker = LastResort.among(pool.workers(), request, fleet.ejections(), now);
     return worker == null && SilentPools.ignoreProbes(pool.workers())
-        ? pool.leastLoaded(now, request.tried(), dice)
+        ? pool.leastLoaded(now, request.tried(), random)
         : worker;
   }
 
@@ -410,7 +475,7 @@ public final class RoutingEngine {
     try {
       return picker.pick(request, now);
     } catch (RuntimeException | LinkageError e) {
-      failed(e);
+      reports.failed(e);
       return null;
     }
   }
@@ -445,6 +510,13 @@ public final class RoutingEngine {
   private Decision.Rejected contended(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
+    List<Worker> able =
+        pooled == null || pooled.pool().isEmpty()
+            ? EarlierRoles.of(current.snapshot(), request, anyServesWhole)
+            : List.of();
+    if (!able.isEmpty()) {
+      return Refusals.last(able, request, now);
+    }
     if (pooled == null) {
       return noPool(current.snapshot(), request);
     }
@@ -465,7 +537,11 @@ public final class RoutingEngine {
   public boolean mayServe(RoutingRequest request) {
     PooledPicker pooled = pickers.forRequest(request, settings.unknownModel());
     long now = ticker.nanos();
-    return pooled != null && pooled.pool().any(worker -> request.admits(worker, now));
+    if (pooled != null && pooled.pool().any(worker -> request.admits(worker, now))) {
+      return true;
+    }
+    List<Worker> able = EarlierRoles.of(fleet.snapshot(), request, anyServesWhole);
+    return EarlierRoles.leastLoaded(able, request, now) != null;
   }
 
   /** Reports the final rejection of a request to the listener. */
@@ -492,32 +568,5 @@ public final class RoutingEngine {
     return settings.unknownModel() == UnknownModel.ANY_WORKER
         ? Set.of()
         : fleet.snapshot().modelsToName();
-  }
-
-  /** Forwards the end of a lease together with its request. */
-  private final class Ending implements LeaseListener {
-    private final RoutingRequest request;
-    private final PolicySetup by;
-
-    Ending(RoutingRequest request, PolicySetup by) {
-      this.request = request;
-      this.by = by;
-    }
-
-    @Override
-    public boolean observes() {
-      return !by.answerLearners().isEmpty();
-    }
-
-    @Override
-    public void answered(Lease lease) {
-      tell(by.answerLearners(), learner -> learner.answered(request, lease));
-    }
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {
-      tell(by.learners(), learner -> learner.ended(request, lease, outcome));
-      listener.settled(lease, outcome);
-    }
   }
 }

@@ -26,11 +26,14 @@ class DeferralTest {
   /** The policy's predicted minimum wait in milliseconds; NaN if it predicts none. */
   private double waitMillis;
 
+  /** Predicted for the plain choice in milliseconds; NaN without a prediction. */
+  private double plainMillis = Double.NaN;
+
   /** Decisions until every worker is full again. */
   private int room;
 
   /** Prompt blocks cached by the worker, per request. */
-  private final Map<RoutingRequest, Integer> held = new HashMap<>();
+  private final Map<RoutingRequest, Integer> cached = new HashMap<>();
 
   private final RecordedEvents events = new RecordedEvents();
   private final RoutingEngine engine =
@@ -40,8 +43,13 @@ class DeferralTest {
               pool ->
                   (request, now) -> {
                     request.picked(
-                        PickResult.of(PickReason.LEAST_COST, held.getOrDefault(request, 0)));
-                    request.picked(request.result().withWaitMillis(room > 0 ? 0 : waitMillis));
+                        PickResult.of(PickReason.LEAST_COST, cached.getOrDefault(request, 0)));
+                    request.picked(
+                        request
+                            .result()
+                            .withPlainMillis(plainMillis)
+                            .withStepMillis(40)
+                            .withWaitMillis(room > 0 ? 0 : waitMillis));
                     return pool.worker(0);
                   },
               List.of()),
@@ -50,14 +58,14 @@ class DeferralTest {
           fleet.clock::nanos,
           fleet.random);
   private final Deferral deferral = new Deferral(engine, SETTINGS, fleet.clock::nanos);
-  private final List<Guest> order = new ArrayList<>();
+  private final List<Waiter> order = new ArrayList<>();
 
-  private final class Guest implements Deferral.Guest {
+  private final class Waiter implements Deferral.Waiter {
     private final RoutingRequest request;
     private @Nullable Decision decision;
-    private long heldNanos;
+    private long deferredNanos;
 
-    Guest(@Nullable String model) {
+    Waiter(@Nullable String model) {
       PrefixBlocks prompt = new PrefixBlocks(new long[] {1, 2, 3, 4}, 4, 256, 64, 256);
       request = RoutingRequest.builder().model(model).prefix(prompt).build();
     }
@@ -70,7 +78,7 @@ class DeferralTest {
     @Override
     public void decided(Decision made, long nanos) {
       decision = made;
-      heldNanos = nanos;
+      deferredNanos = nanos;
       order.add(this);
       room--;
     }
@@ -81,11 +89,11 @@ class DeferralTest {
     }
   }
 
-  private Guest deferred(int heldBlocks) {
-    Guest guest = new Guest(TestFleet.MODEL);
-    held.put(guest.request, heldBlocks);
-    assertThat(deferral.decide(guest)).isNull();
-    return guest;
+  private Waiter deferred(int cachedBlocks) {
+    Waiter waiter = new Waiter(TestFleet.MODEL);
+    cached.put(waiter.request, cachedBlocks);
+    assertThat(deferral.decide(waiter)).isNull();
+    return waiter;
   }
 
   private void pass(Duration time) {
@@ -96,7 +104,7 @@ class DeferralTest {
   @Test
   void requestIsDeferredWhileEveryWorkerIsFullAndDecidedWhenOneHasRoom() {
     waitMillis = 51;
-    Guest guest = deferred(0);
+    Waiter waiter = deferred(0);
     pass(Duration.ofMillis(10));
 
     assertThat(order).isEmpty();
@@ -106,9 +114,9 @@ class DeferralTest {
     room = 1;
     pass(Duration.ofMillis(10));
 
-    assertThat(guest.decision).isInstanceOf(Decision.Routed.class);
-    assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
-    assertThat(guest.request.waits().firstPlacedAt() - guest.request.waits().askedAt())
+    assertThat(waiter.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(waiter.deferredNanos).isEqualTo(Duration.ofMillis(20).toNanos());
+    assertThat(waiter.request.waits().firstPlacedAt() - waiter.request.waits().askedAt())
         .isEqualTo(Duration.ofMillis(20).toNanos());
     assertThat(deferral.waiting()).isZero();
     assertThat(deferral.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
@@ -119,20 +127,20 @@ class DeferralTest {
     for (double wait : new double[] {0, 50, Double.NaN}) {
       waitMillis = wait;
 
-      assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isNotNull();
+      assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isNotNull();
     }
     waitMillis = 1000;
     Deferral off = new Deferral(engine, SETTINGS.withBeyond(Duration.ZERO), fleet.clock::nanos);
 
-    assertThat(off.decide(new Guest(TestFleet.MODEL))).isNotNull();
+    assertThat(off.decide(new Waiter(TestFleet.MODEL))).isNotNull();
   }
 
   @Test
   void requestsWithTheMostCachedBlocksGoFirst() {
     waitMillis = 1000;
-    Guest first = deferred(1);
-    Guest second = deferred(3);
-    Guest third = deferred(1);
+    Waiter first = deferred(1);
+    Waiter second = deferred(3);
+    Waiter third = deferred(1);
     room = 1;
     pass(Duration.ofMillis(10));
     assertThat(order).containsExactly(second);
@@ -145,7 +153,7 @@ class DeferralTest {
   @Test
   void afterTheLongestTimeARequestIsPlacedOnAFullWorker() {
     waitMillis = 1000;
-    Guest first = deferred(0);
+    Waiter first = deferred(0);
     fleet.clock.advance(Duration.ofSeconds(3));
     deferred(2);
     pass(Duration.ofSeconds(2));
@@ -168,7 +176,7 @@ class DeferralTest {
     assertThat(deferral.waiting()).isZero();
 
     fleet.clock.advance(Duration.ofSeconds(59));
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     fleet.clock.advance(Duration.ofSeconds(1));
     deferred(0);
   }
@@ -195,59 +203,59 @@ class DeferralTest {
   void singleDeferralsInVainCountToo() {
     waitMillis = 1000;
     for (int i = 0; i < 20; i++) {
-      if (deferral.decide(new Guest(TestFleet.MODEL)) == null) {
+      if (deferral.decide(new Waiter(TestFleet.MODEL)) == null) {
         pass(SETTINGS.longest());
       }
     }
 
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     fleet.clock.advance(Duration.ofMinutes(1));
     deferred(0);
     pass(SETTINGS.longest());
 
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
   }
 
   @Test
   void newRequestJoinsTheQueueEvenIfAWorkerHasRoom() {
     waitMillis = 1000;
-    Guest first = deferred(0);
+    Waiter first = deferred(0);
     room = 1;
     deferred(0);
     pass(Duration.ofMillis(10));
 
     assertThat(order).containsExactly(first);
     waitMillis = Double.NaN;
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
   }
 
   @Test
   void requestIsNotRefusedAsBusyWhileItMayStillWait() {
     waitMillis = 1000;
-    Guest guest = deferred(0);
+    Waiter waiter = deferred(0);
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
     pass(Duration.ofMillis(10));
-    assertThat(guest.decision).isNull();
+    assertThat(waiter.decision).isNull();
     assertThat(deferral.waiting()).isEqualTo(1);
 
     fleet.worker(0).rest(Duration.ofHours(1).toNanos());
     pass(Duration.ofSeconds(5));
-    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
+    assertThat(waiter.decision).isInstanceOf(Decision.Rejected.class);
   }
 
-  private List<Guest> most() {
+  private List<Waiter> most() {
     waitMillis = 1000;
-    List<Guest> guests = new ArrayList<>();
+    List<Waiter> waiters = new ArrayList<>();
     for (int i = 0; i < SETTINGS.most(); i++) {
-      guests.add(deferred(0));
+      waiters.add(deferred(0));
     }
-    return guests;
+    return waiters;
   }
 
   @Test
   void requestBeyondTheMaximumDisplacesTheFirst() {
-    Guest first = most().getFirst();
-    Guest last = deferred(0);
+    Waiter first = most().getFirst();
+    Waiter last = deferred(0);
 
     assertThat(order).containsExactly(first);
     assertThat(first.decision).isInstanceOf(Decision.Routed.class);
@@ -266,7 +274,7 @@ class DeferralTest {
       deferred(0);
     }
 
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     pass(Duration.ofMillis(10));
     assertThat(deferral.waiting()).isZero();
   }
@@ -274,7 +282,7 @@ class DeferralTest {
   @Test
   void requestOfAnotherQueueBeyondTheMaximumIsPlacedAtOnce() {
     most();
-    Guest other = new Guest(null);
+    Waiter other = new Waiter(null);
 
     assertThat(deferral.decide(other)).isInstanceOf(Decision.Routed.class);
     assertThat(deferral.waiting()).isEqualTo(SETTINGS.most());
@@ -283,25 +291,79 @@ class DeferralTest {
 
   @Test
   void requestBeyondTheMaximumIsRefusedInsteadOfTheFirst() {
-    List<Guest> guests = most();
+    List<Waiter> waiters = most();
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
 
-    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
+    assertThat(deferral.decide(new Waiter(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
     assertThat(order).isEmpty();
-    assertThat(deferral.leave(guests.getFirst())).isTrue();
+    assertThat(deferral.leave(waiters.getFirst())).isTrue();
   }
 
   @Test
   void requestThatLeavesIsNotDecided() {
     waitMillis = 1000;
-    Guest guest = deferred(0);
+    Waiter waiter = deferred(0);
 
-    assertThat(deferral.leave(guest)).isTrue();
-    assertThat(deferral.leave(guest)).isFalse();
+    assertThat(deferral.leave(waiter)).isTrue();
+    assertThat(deferral.leave(waiter)).isFalse();
     room = 1;
     pass(Duration.ofMillis(10));
     assertThat(order).isEmpty();
     assertThat(events.routed).isEmpty();
+  }
+
+  private void addThreeWorkers() {
+    for (String id : List.of("w1", "w2", "w3")) {
+      fleet.add(TestFleet.spec(id, TestFleet.MODEL));
+    }
+  }
+
+  private static double plain(Waiter waiter) {
+    return waiter.request.waits().plainMillis();
+  }
+
+  @Test
+  void predictionForThePlainChoiceCountsTheDeferredRequestsOfAllWorkersThatServe() {
+    waitMillis = 1000;
+    plainMillis = 500;
+    addThreeWorkers();
+    fleet.worker(1).rest(Duration.ofHours(1).toNanos());
+    assertThat(plain(deferred(0))).isEqualTo(500);
+    assertThat(plain(deferred(0))).isEqualTo(510);
+    fleet.kill(fleet.worker(1));
+    fleet.kill(fleet.worker(2));
+    assertThat(plain(deferred(0))).isEqualTo(530);
+
+    fleet.clock.advance(Duration.ofMillis(10));
+    assertThat(plain(deferred(0))).isEqualTo(540);
+  }
+
+  @Test
+  void requestsThatLeaveDoNotCountInThePredictionForThePlainChoice() {
+    waitMillis = 1000;
+    plainMillis = 500;
+    addThreeWorkers();
+    deferred(0);
+    Waiter second = deferred(0);
+    deferral.leave(second);
+    deferral.leave(second);
+
+    assertThat(plain(deferred(0))).isEqualTo(510);
+  }
+
+  @Test
+  void requestWithoutAPredictionForThePlainChoiceDoesNotChangeThoseOfOthers() {
+    waitMillis = 1000;
+    plainMillis = 500;
+    addThreeWorkers();
+    deferred(0);
+    plainMillis = Double.NaN;
+    Waiter without = deferred(0);
+    assertThat(plain(without)).isNaN();
+    deferral.leave(without);
+    plainMillis = 500;
+
+    assertThat(plain(deferred(0))).isEqualTo(510);
   }
 
   @Test
@@ -320,12 +382,12 @@ class DeferralTest {
   @Test
   void allAreDecidedWhenNoWorkerIsLeft() {
     waitMillis = 1000;
-    Guest guest = deferred(0);
+    Waiter waiter = deferred(0);
     for (int i = 0; i < 10; i++) {
       fleet.worker(0).probed(false);
     }
     pass(Duration.ofMillis(10));
 
-    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
+    assertThat(waiter.decision).isInstanceOf(Decision.Rejected.class);
   }
 }

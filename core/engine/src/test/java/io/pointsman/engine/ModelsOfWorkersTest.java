@@ -61,7 +61,7 @@ class ModelsOfWorkersTest {
     return workers;
   }
 
-  private Worker untold(String id) {
+  private Worker unlisted(String id) {
     Worker worker = fleet.add(spec(id));
     fleet.fleet.learnModels(worker, Set.of());
     return worker;
@@ -127,29 +127,29 @@ class ModelsOfWorkersTest {
 
   @Test
   void workerThatReportsNoModelsServesAny() {
-    Worker untold = untold("untold");
+    Worker unlisted = unlisted("unlisted");
 
-    assertThat(serving(engine, NOBODYS)).containsExactly(untold);
-    assertThat(serving(engine, MODEL)).containsExactlyInAnyOrder(fleet.worker(0), untold);
+    assertThat(serving(engine, NOBODYS)).containsExactly(unlisted);
+    assertThat(serving(engine, MODEL)).containsExactlyInAnyOrder(fleet.worker(0), unlisted);
     assertThat(engine.serves(Role.REGULAR, NOBODYS)).isTrue();
 
-    fleet.kill(untold);
+    fleet.kill(unlisted);
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NONE_AVAILABLE);
   }
 
   @Test
   void workerThatReportsItsModelsLaterServesOnlyThose() {
-    Worker untold = untold("untold");
-    fleet.fleet.learnModels(untold, Set.of("another"));
+    Worker unlisted = unlisted("unlisted");
+    fleet.fleet.learnModels(unlisted, Set.of("another"));
 
-    assertThat(serving(engine, "another")).containsExactly(untold);
+    assertThat(serving(engine, "another")).containsExactly(unlisted);
     assertThat(serving(engine, MODEL)).containsExactly(fleet.worker(0));
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
   }
 
   @Test
   void aModelWithoutRemainingWorkersIsUnavailableInsteadOfUnknown() {
-    Worker only = untold("only");
+    Worker only = unlisted("only");
     fleet.fleet.learnModels(only, Set.of("another"));
     fleet.fleet.remove(only);
 
@@ -157,16 +157,16 @@ class ModelsOfWorkersTest {
     assertThat(refusal("another:adapter")).isEqualTo(RejectReason.NONE_AVAILABLE);
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
 
-    Worker back = untold("back");
+    Worker back = unlisted("back");
     fleet.fleet.learnModels(back, Set.of("another"));
     assertThat(serving(engine, "another")).containsExactly(back);
   }
 
   @Test
   void aModelIsUnavailableForADayAfterItsLastWorkerLeft() {
-    Worker first = untold("first");
+    Worker first = unlisted("first");
     fleet.fleet.learnModels(first, Set.of("another"));
-    Worker last = untold("last");
+    Worker last = unlisted("last");
     fleet.fleet.learnModels(last, Set.of("another"));
     fleet.fleet.remove(first);
     fleet.clock.advance(Duration.ofHours(23));
@@ -182,9 +182,9 @@ class ModelsOfWorkersTest {
 
   @Test
   void aModelThatAWorkerNoLongerServesIsUnknown() {
-    Worker first = untold("first");
+    Worker first = unlisted("first");
     fleet.fleet.learnModels(first, Set.of("another"));
-    Worker second = untold("second");
+    Worker second = unlisted("second");
     fleet.fleet.learnModels(second, Set.of("another"));
     fleet.fleet.remove(first);
     fleet.fleet.learnModels(second, Set.of("third"));
@@ -195,8 +195,8 @@ class ModelsOfWorkersTest {
   @Test
   void fleetWithoutReportedModelsServesEveryModelByAllWorkers() {
     fleet.fleet.remove("w0");
-    Worker one = untold("one");
-    Worker two = untold("two");
+    Worker one = unlisted("one");
+    Worker two = unlisted("two");
 
     assertThat(serving(engine, NOBODYS)).containsExactlyInAnyOrder(one, two);
     assertThat(fleet.fleet.snapshot().modelNames()).isEmpty();
@@ -204,9 +204,9 @@ class ModelsOfWorkersTest {
 
   @Test
   void requestsMustNameAModelUnlessAnyWorkerQualifies() {
-    untold("untold");
+    unlisted("unlisted");
     assertThat(engine.modelsToName()).isEmpty();
-    fleet.fleet.learnModels(untold("another"), Set.of("another"));
+    fleet.fleet.learnModels(unlisted("another"), Set.of("another"));
 
     assertThat(engine.modelsToName()).containsExactlyInAnyOrder(MODEL, "another");
     assertThat(engine(UnknownModel.BASE_MODEL).modelsToName()).hasSize(2);
@@ -215,10 +215,10 @@ class ModelsOfWorkersTest {
 
   @Test
   void unknownModelsMayGoToWorkersThatReportTheirModels() {
-    Worker untold = untold("untold");
+    Worker unlisted = unlisted("unlisted");
 
     assertThat(serving(engine(UnknownModel.ANY_WORKER), NOBODYS))
-        .containsExactlyInAnyOrder(fleet.worker(0), untold);
+        .containsExactlyInAnyOrder(fleet.worker(0), unlisted);
   }
 
   /** Prefill and decode engines may serve one model under different names. */

@@ -1,6 +1,6 @@
 package io.pointsman.engine;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -19,7 +19,7 @@ public final class RecordedEvents implements EngineListener {
   @Nullable RuntimeException defect;
 
   @Override
-  public void routed(RoutingRequest request, Lease lease) {
+  public void routed(RoutingRequest request, LeaseView lease) {
     if (defect != null) {
       throw defect;
     }
@@ -32,7 +32,7 @@ public final class RecordedEvents implements EngineListener {
   }
 
   @Override
-  public void settled(Lease lease, Outcome outcome) {
+  public void settled(LeaseView lease, Outcome outcome) {
     settled.add(outcome);
   }
 

@@ -10,9 +10,12 @@ import io.pointsman.engine.Decision.Routed;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.PickResult;
@@ -24,11 +27,14 @@ import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -143,12 +149,12 @@ class RoutingEngineTest {
     Learner learner =
         new Learner() {
           @Override
-          public void placed(RoutingRequest request, Lease lease) {
+          public void placed(RoutingRequest request, LeaseView lease) {
             throw fault;
           }
 
           @Override
-          public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+          public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
             throw fault;
           }
 
@@ -214,12 +220,12 @@ class RoutingEngineTest {
     Learner broken =
         new Learner() {
           @Override
-          public void placed(RoutingRequest request, Lease lease) {
+          public void placed(RoutingRequest request, LeaseView lease) {
             throw new IllegalStateException("placed");
           }
 
           @Override
-          public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+          public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
             throw new IllegalStateException("ended");
           }
 
@@ -274,6 +280,31 @@ class RoutingEngineTest {
       any.add(routed(engine.decide(RoutingRequest.builder().build())).worker());
     }
     assertThat(any).containsExactlyInAnyOrder(fleet.worker(0), fleet.worker(1), fleet.worker(2));
+  }
+
+  private static RoutingRequest earlier() {
+    RoutingRequest request = Requests.bare();
+    request.acceptEarlierRoles();
+    return request;
+  }
+
+  /** Engines that never had the role for whole requests may not be able to serve one. */
+  @Test
+  void aRequestThatBeganEarlierFindsOnlyEnginesThatHadItsRole() {
+    RoutingEngine engine = leastLoad();
+    List<Worker> before = fleet.fleet.snapshot().workers();
+    Worker first = before.getFirst();
+    fleet.fleet.replace(before, List.of(first.spec().withRole(Role.PREFILL).withMaxInFlight(1)));
+    fleet.add(spec("never", TestFleet.MODEL).withRole(Role.DECODE));
+    assertRejected(engine.decide(Requests.bare()), RejectReason.NO_WORKERS);
+
+    Lease lease = routed(engine.decide(earlier()));
+    assertThat(lease.worker().id()).isEqualTo(first.id());
+    assertRejected(engine.decide(earlier()), RejectReason.ALL_BUSY);
+
+    engine.anyServesWhole(true);
+    assertThat(routed(engine.decide(earlier())).worker().id()).isEqualTo("never");
+    lease.succeeded();
   }
 
   @Test
@@ -376,6 +407,68 @@ class RoutingEngineTest {
         .isEqualTo(new Rejected(RejectReason.NONE_AVAILABLE, 0));
   }
 
+  /** The request comes after the first drain of the replacement, before workers have left. */
+  @Test
+  void aRequestThatFindsOnlyDrainingWorkersWaitsForTheirReplacement() throws Exception {
+    RoutingEngine engine = leastLoad();
+    FutureTask<Decision> asked = new FutureTask<>(() -> engine.decide(Requests.bare()));
+    Thread asking = new Thread(asked);
+    List<Worker> before = fleet.fleet.snapshot().workers();
+    List<WorkerSpec> specs = before.stream().map(Worker::spec).toList();
+    List<WorkerSpec> coming =
+        new AbstractList<>() {
+          @Override
+          public WorkerSpec get(int index) {
+            return specs.get(index);
+          }
+
+          // The fleet asks for it after it has drained the earlier workers.
+          @Override
+          public int size() {
+            if (before.getFirst().draining() && asking.getState() == Thread.State.NEW) {
+              asking.start();
+              while (asking.getState() != Thread.State.BLOCKED && asking.isAlive()) {
+                LockSupport.parkNanos(20_000);
+              }
+            }
+            return specs.size();
+          }
+        };
+    fleet.fleet.replace(before, coming);
+
+    assertThat(asking.getState()).isNotEqualTo(Thread.State.NEW);
+    Lease lease = routed(asked.get(60, TimeUnit.SECONDS));
+    assertThat(before).doesNotContain(lease.worker());
+    lease.succeeded();
+  }
+
+  @Test
+  void aBusyEngineOfAnEarlierRoleIsNeverReportedAsMissing() {
+    RoutingEngine engine = leastLoad();
+    List<Worker> before = fleet.fleet.snapshot().workers();
+    WorkerSpec other = before.getFirst().spec().withRole(Role.PREFILL).withMaxInFlight(1);
+    fleet.fleet.replace(before, List.of(other));
+    Set<RejectReason> reasons = EnumSet.noneOf(RejectReason.class);
+    Thread serves =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  for (int i = 0; i < 4_000; i++) {
+                    if (engine.decide(earlier()) instanceof Routed(Lease lease)) {
+                      LockSupport.parkNanos(20_000);
+                      lease.ignored();
+                    }
+                  }
+                });
+    while (serves.isAlive()) {
+      switch (engine.decide(earlier())) {
+        case Routed(Lease lease) -> lease.ignored();
+        case Rejected rejected -> reasons.add(rejected.reason());
+      }
+    }
+    assertThat(reasons).doesNotContain(RejectReason.NO_WORKERS);
+  }
+
   @Test
   void aWorkerThatBecomesEligibleAfterThePickIsNeverReportedAsBusy() {
     fleet.worker(1).drain(true);
@@ -463,30 +556,30 @@ class RoutingEngineTest {
 
   @Test
   void learnersReceivePlacementsEndingsAndDeparturesOnce() {
-    Heard heard = new Heard();
-    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), heard);
+    RecordingLearner recorded = new RecordingLearner();
+    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), recorded);
     RoutingRequest request = Requests.bare();
     routed(engine.decide(request)).failed(Failure.TIMEOUT);
     fleet.fleet.remove("w1");
     fleet.fleet.remove("w2");
 
-    assertThat(heard.news).containsExactly("placed w0", "ended w0", "forget w1", "forget w2");
+    assertThat(recorded.news).containsExactly("placed w0", "ended w0", "forget w1", "forget w2");
   }
 
   @Test
   void placementOnAWorkerThatLeavesMeanwhileIsForgottenAfterwards() {
-    Heard heard = new Heard();
+    RecordingLearner recorded = new RecordingLearner();
     Learner remover =
-        new Heard() {
+        new RecordingLearner() {
           @Override
-          public void placed(RoutingRequest request, Lease lease) {
+          public void placed(RoutingRequest request, LeaseView lease) {
             fleet.fleet.remove(lease.worker().id());
           }
         };
-    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), remover, heard);
+    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), remover, recorded);
     routed(engine.decide(Requests.bare())).ignored();
 
-    assertThat(heard.news).containsExactly("forget w0", "placed w0", "forget w0", "ended w0");
+    assertThat(recorded.news).containsExactly("forget w0", "placed w0", "forget w0", "ended w0");
   }
 
   @Test
@@ -506,16 +599,16 @@ class RoutingEngineTest {
     assertThat(built).extracting(Pool::size).containsExactlyInAnyOrder(5, 2);
   }
 
-  private static class Heard implements Learner {
+  private static class RecordingLearner implements Learner {
     final List<String> news = new ArrayList<>();
 
     @Override
-    public void placed(RoutingRequest request, Lease lease) {
+    public void placed(RoutingRequest request, LeaseView lease) {
       news.add("placed " + lease.worker());
     }
 
     @Override
-    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
       news.add("ended " + lease.worker());
     }
 

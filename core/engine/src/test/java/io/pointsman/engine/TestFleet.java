@@ -18,7 +18,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A fleet with a clock and dice that tests control; its workers are healthy by default. */
+/**
+ * A fleet with a clock and random source that tests control; its workers are healthy by default.
+ */
 public final class TestFleet {
   public static final String MODEL = "m";
 

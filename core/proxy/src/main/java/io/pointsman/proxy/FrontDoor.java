@@ -16,7 +16,9 @@ import io.pointsman.proxy.http2.Http2Client;
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.http2.Http2Upgrade;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Outdated;
 import io.pointsman.proxy.telemetry.ConnectionTally;
+import io.pointsman.proxy.tls.ListenerTls;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
@@ -35,7 +37,7 @@ final class FrontDoor {
 
   private static final long WARNING_NANOS = Duration.ofMinutes(1).toNanos();
 
-  private final @Nullable ServerTls tls;
+  private final ListenerTls tls;
   private volatile Http2 http2;
   private final ConnectionTally tally = new ConnectionTally();
   private final boolean admin;
@@ -48,22 +50,21 @@ final class FrontDoor {
   /**
    * HTTP/2 of later connections.
    *
-   * @param upgrade the upgrade from HTTP/1.1; null if there is none
+   * @param upgrade the upgrade from HTTP/1.1 in clear text; null if there is none
    */
   private record Http2(Http2FrontSettings settings, @Nullable ProtocolSwitch upgrade) {}
 
-  private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2, boolean admin) {
+  private FrontDoor(ListenerTls tls, Http2FrontSettings http2, boolean admin) {
     this.tls = tls;
     this.admin = admin;
     this.http2 = with(http2);
+    tls.announce();
   }
 
   private Http2 with(Http2FrontSettings settings) {
     return new Http2(
         settings,
-        settings.upgrade() && tls == null
-            ? new Http2Upgrade(settings, () -> tally.began(true, false))
-            : null);
+        settings.upgrade() ? new Http2Upgrade(settings, () -> tally.began(true, false)) : null);
   }
 
   /** Uses other settings for later connections. Any thread. */
@@ -79,7 +80,7 @@ final class FrontDoor {
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
   static FrontDoor of(ServerTlsSettings tls, Http2FrontSettings http2, TlsProvider provider) {
-    return new FrontDoor(open("tls", tls, http2.enabled(), provider), http2, false);
+    return new FrontDoor(ListenerTls.open("tls", tls, http2.enabled(), provider), http2, false);
   }
 
   /**
@@ -88,22 +89,17 @@ final class FrontDoor {
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
   static FrontDoor ofAdmin(ServerTlsSettings tls, TlsProvider provider) {
-    return new FrontDoor(open("admin-tls", tls, false, provider), Http2FrontSettings.OFF, true);
+    return new FrontDoor(
+        ListenerTls.open("admin-tls", tls, false, provider), Http2FrontSettings.OFF, true);
   }
 
-  private static @Nullable ServerTls open(
-      String group, ServerTlsSettings tls, boolean http2, TlsProvider provider) {
-    return tls.enabled() ? ServerTls.open(group, tls, http2, provider) : null;
+  /** TLS of later connections. */
+  ListenerTls tls() {
+    return tls;
   }
 
   ConnectionTally tally() {
     return tally;
-  }
-
-  void refreshTls() {
-    if (tls != null) {
-      tls.refresh();
-    }
   }
 
   private synchronized boolean mayWarn(long now) {
@@ -115,27 +111,24 @@ final class FrontDoor {
     return true;
   }
 
-  /** Frees the memory of TLS. Open connections keep theirs. */
-  void close() {
-    if (tls != null) {
-      tls.close();
-    }
-  }
-
   /** Prepares an accepted connection. */
   void accept(LoopState state, Channel channel) {
-    if (tls != null) {
-      channel.pipeline().addLast(new PlainHttpRefusal(), tls.handler(channel.alloc()));
+    ListenerTls.OfConnection own = tls.connection(channel.alloc());
+    SslHandler handler = own.handler();
+    boolean secure = handler != null;
+    Outdated.set(channel, own::outdated);
+    if (handler != null) {
+      channel.pipeline().addLast(new PlainHttpRefusal(), handler);
     }
     Http2 present = http2;
-    if (tls == null && !present.settings.enabled()) {
+    if (!secure && !present.settings.enabled()) {
       tally.began(false, false);
       ClientConnection _ = accept(state, channel, null);
       return;
     }
-    Choice choice = new Choice(state, present.settings);
+    ProtocolChoice choice = new ProtocolChoice(state, present.settings, secure);
     channel.pipeline().addLast(choice);
-    choice.usual = accept(state, channel, present.upgrade);
+    choice.usual = accept(state, channel, secure ? null : present.upgrade);
   }
 
   private ClientConnection accept(
@@ -146,17 +139,19 @@ final class FrontDoor {
   }
 
   /** Chooses the protocol of one connection, which is HTTP/1.1 unless something else shows. */
-  private final class Choice extends ChannelInboundHandlerAdapter {
+  private final class ProtocolChoice extends ChannelInboundHandlerAdapter {
     private final LoopState state;
     private final Http2FrontSettings settings;
+    private final boolean secure;
     private @Nullable ClientConnection usual;
 
     /** The first bytes, a part of the preface of HTTP/2; null if there are none. */
     private @Nullable ByteBuf buffered;
 
-    Choice(LoopState state, Http2FrontSettings settings) {
+    ProtocolChoice(LoopState state, Http2FrontSettings settings, boolean secure) {
       this.state = state;
       this.settings = settings;
+      this.secure = secure;
     }
 
     @Override
@@ -244,7 +239,7 @@ final class FrontDoor {
     }
 
     private void toHttp1(ChannelHandlerContext ctx, @Nullable ByteBuf first) {
-      tally.began(false, tls != null);
+      tally.began(false, secure);
       ctx.pipeline().remove(this);
       if (first != null) {
         ctx.fireChannelRead(first);
@@ -252,7 +247,7 @@ final class FrontDoor {
     }
 
     private void toHttp2(ChannelHandlerContext ctx, @Nullable ByteBuf first) {
-      tally.began(true, tls != null);
+      tally.began(true, secure);
       Http2Client.accept(state, ctx.channel(), settings);
       if (usual != null) {
         ctx.pipeline().remove(usual);

@@ -76,18 +76,17 @@ public record ListenSettings(
     }
   }
 
-  /**
-   * Copy with the parts of {@code next} that need no other socket. Over TLS the protocols that the
-   * listener offers stay, because its context has them.
-   */
+  /** Copy with the parts of {@code next} that need no other loops or sockets. */
   public ListenSettings withLive(ListenSettings next) {
-    boolean offersSame = !tls.enabled() || next.http2.enabled() == http2.enabled();
     return with()
         .host(next.host())
         .port(next.port())
+        .backlog(transport == Transport.NIO ? backlog : next.backlog)
         .maxConnections(next.maxConnections)
         .hostNames(next.hostNames)
-        .http2(offersSame ? next.http2 : http2)
+        .tls(next.tls)
+        .tlsProvider(next.tlsProvider)
+        .http2(next.http2)
         .build();
   }
 

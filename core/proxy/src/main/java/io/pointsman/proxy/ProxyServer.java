@@ -10,33 +10,18 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.ssl.SslProvider;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import io.pointsman.engine.deferral.Deferral;
-import io.pointsman.proxy.admission.Admissions;
-import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
-import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.flush.Flushes;
-import io.pointsman.proxy.local.AdminPaths;
-import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ServedPaths;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
-import io.pointsman.proxy.quota.ClientLimiter;
-import io.pointsman.proxy.reply.RequestIds;
-import io.pointsman.proxy.retry.Backoff;
-import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.PoisonMemory;
-import io.pointsman.proxy.settings.Cors;
-import io.pointsman.proxy.settings.LimitSettings;
-import io.pointsman.proxy.stored.ResponseOwners;
-import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
+import io.pointsman.proxy.tls.ListenerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.proxy.upstream.EngineKeys;
@@ -47,7 +32,6 @@ import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -56,30 +40,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The running data plane. It accepts connections before any worker is up. */
+/**
+ * The running data plane. It accepts connections before any worker is up. It is long because it
+ * starts, changes and stops the same event loops.
+ */
 @SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or cannot fail
 public final class ProxyServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
-
-  /**
-   * Unsent bytes for one client. Above the high mark the router stops reading from the worker;
-   * below the low mark it resumes.
-   */
-  private static final WriteBufferWaterMark CLIENT_WATER_MARK =
-      new WriteBufferWaterMark(32 << 10, 128 << 10);
-
-  /**
-   * Divisor of the limit on buffered bodies, for bodies on the heap. By default the heap has half
-   * the size of direct memory.
-   */
-  private static final int HEAP_SHARE = 4;
-
-  private static final int STORED_RESPONSES = 100_000;
 
   /**
    * Maximum number of connections to the admin listener; further ones wait. One address can have
@@ -96,17 +67,20 @@ public final class ProxyServer implements AutoCloseable {
   private final ProxyContext context;
   private volatile ProxySettings settings;
   private volatile ServerContext server;
+
+  /** Headers and fields that identify sessions. Guarded by this. */
+  private AffinitySettings affinity;
+
   private final EventLoopGroup loops;
   private final OpenChannels channels;
   private final ConnectionLimit clients;
   private final Sockets sockets;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final FrontDoor door;
-  private volatile Channel listener;
-  private volatile @Nullable Channel adminListener;
+  private final ServerPort listener;
 
-  /** Null before the admin listener is open. */
-  private volatile @Nullable ConnectionLimit callersOfAdmin;
+  /** Null before it is open. */
+  private volatile @Nullable ServerPort adminListener;
 
   /** Null before the admin listener is open. */
   private volatile @Nullable FrontDoor adminDoor;
@@ -115,16 +89,16 @@ public final class ProxyServer implements AutoCloseable {
       throws IOException {
     this.settings = settings;
     this.context = context;
-    server = server(settings, context);
+    server = ServerContexts.create(settings, context);
+    affinity = context.affinity();
     ListenSettings listen = settings.listen();
-    if (listen.tlsProvider() == TlsProvider.OPENSSL) {
-      SslProvider _ = listen.tlsProvider().chosen(); // refused here if it cannot be loaded
-    }
+    refuseMissing(listen.tlsProvider());
     door = FrontDoor.of(listen.tls(), listen.http2(), listen.tlsProvider());
     int count = listen.loops();
-    Waiting waiting = waiting(listen.transport(), count, handlers -> around(handlers, loopWaiting));
-    Sockets sockets = waiting.sockets();
-    loops = waiting.loops();
+    EventLoops started =
+        EventLoops.start(listen.transport(), count, handlers -> around(handlers, loopWaiting));
+    Sockets sockets = started.sockets();
+    loops = started.loops();
     channels = new OpenChannels(loops);
     clients =
         new ConnectionLimit(
@@ -152,6 +126,7 @@ public final class ProxyServer implements AutoCloseable {
                       settings.upstream(),
                       names,
                       context.tls(),
+                      context.router(),
                       kept),
               new RequestReader(context.affinity(), context.engine().wanted()),
               context.handlers(),
@@ -160,13 +135,18 @@ public final class ProxyServer implements AutoCloseable {
     }
     this.sockets = sockets;
     try {
-      listener = bind(listen.host(), listen.port(), clients, "listen", door).channel;
+      listener = bind("listen", address(listen.host(), listen.port()), clients, door);
     } catch (IOException e) {
       channels.closeAndStopLoops();
       throw e;
     }
-    clients.accept(listener);
     LOG.info("{} event loops, transport {}", count, sockets.transport());
+  }
+
+  private static void refuseMissing(TlsProvider provider) {
+    if (provider == TlsProvider.OPENSSL) {
+      SslProvider _ = provider.chosen(); // refused here if it cannot be loaded
+    }
   }
 
   /**
@@ -191,41 +171,6 @@ public final class ProxyServer implements AutoCloseable {
     return new ProxyServer(settings, context, waiting);
   }
 
-  /** The event loops and their kind of sockets. */
-  record Waiting(Sockets sockets, EventLoopGroup loops) {}
-
-  private static Waiting waiting(
-      Transport transport, int count, UnaryOperator<IoHandlerFactory> ofRings) {
-    Sockets sockets = Sockets.of(transport);
-    return transport == Transport.AUTO && sockets.transport() == Transport.IO_URING
-        ? waitingByRingsIfPossible(sockets, count, ofRings)
-        : new Waiting(sockets, loops(sockets, count, ofRings));
-  }
-
-  /**
-   * Uses another transport if io_uring cannot create a ring, for example because memory is short.
-   */
-  static Waiting waitingByRingsIfPossible(
-      Sockets rings, int count, UnaryOperator<IoHandlerFactory> ofRings) {
-    try {
-      return new Waiting(rings, loops(rings, count, ofRings));
-    } catch (RuntimeException e) {
-      Sockets others = Sockets.of(Sockets.withoutRings());
-      LOG.warn("transport {} is not available, using {}", rings.transport(), others.transport(), e);
-      return new Waiting(others, loops(others, count, ofRings));
-    }
-  }
-
-  private static EventLoopGroup loops(
-      Sockets sockets, int count, UnaryOperator<IoHandlerFactory> ofRings) {
-    IoHandlerFactory waiting =
-        sockets.transport() == Transport.IO_URING
-            ? ofRings.apply(sockets.waiting())
-            : sockets.waiting();
-    return new MultiThreadIoEventLoopGroup(
-        count, new DefaultThreadFactory("pointsman-proxy"), waiting);
-  }
-
   private IoHandlerFactory around(IoHandlerFactory sockets, LoopWaiting waiting) {
     return loop -> waiting.around(sockets.newHandler(loop), () -> running(loop));
   }
@@ -234,49 +179,6 @@ public final class ProxyServer implements AutoCloseable {
   private int running(Executor loop) {
     LoopState state = states.get(loop);
     return state == null ? 0 : state.running();
-  }
-
-  private static ServerContext server(ProxySettings settings, ProxyContext context) {
-    LimitSettings limits = settings.limits();
-    BodyBudget bodies = new BodyBudget(limits.maxBufferedTotal());
-    return new ServerContext(
-        context.engine(),
-        context.routes(),
-        context.admin(),
-        context.callers(),
-        !settings.listen().tls().clientCaFile().isEmpty(),
-        hosts(settings.listen()),
-        context.listener(),
-        context.tracer(),
-        context.prompts(),
-        context.edits(),
-        context.pins(),
-        context.ticker(),
-        limits,
-        settings.timeouts(),
-        settings.headers(),
-        new Cors(settings.cors(), context.routes().and(context.admin().routes())),
-        settings.retry(),
-        new Backoff(settings.retry(), context.random()),
-        new FaultRecords(settings.retry().poison(), context.ticker()),
-        new Admissions(settings.admission(), context.ticker()),
-        new ClientLimiter(context.ticker()),
-        new Deferral(context.engine(), settings.deferral(), context.ticker()),
-        new RequestIds(settings.headers().requestIdHeaders(), context.random()),
-        new ResponseOwners(
-            STORED_RESPONSES,
-            new StoredSearches(settings.limits().clients().searchesPerSecond(), context.ticker())),
-        new DrainGate(),
-        bodies,
-        new BodyBudget(limits.maxBufferedTotal() / HEAP_SHARE),
-        new BodyDecoder(bodies, Runtime.getRuntime().availableProcessors()),
-        settings.sseKeepalive());
-  }
-
-  private static AllowedHosts hosts(ListenSettings listen) {
-    InetAddress address = new InetSocketAddress(listen.host(), 0).getAddress();
-    boolean loopback = address != null && address.isLoopbackAddress();
-    return AllowedHosts.of(listen.hostNames(), listen.host(), loopback);
   }
 
   /** Opens the listener for administrators and other proxies, in clear text. */
@@ -296,14 +198,11 @@ public final class ProxyServer implements AutoCloseable {
     ConnectionLimit callers =
         new ConnectionLimit(ADMINS, MOST_ADMIN_CONNECTIONS, 0, ForwardedSettings.DEFAULTS);
     server.gate().adminFullIf(callers::full);
-    callersOfAdmin = callers;
     FrontDoor opened = FrontDoor.ofAdmin(tls, settings.listen().tlsProvider());
     try {
-      Opened bound = bind(host, port, callers, "admin", opened);
-      adminListener = bound.channel;
-      callers.accept(bound.channel);
+      adminListener = bind("admin", address(host, port), callers, opened);
     } catch (IOException e) {
-      opened.close();
+      opened.tls().close();
       throw e;
     }
     adminDoor = opened;
@@ -316,7 +215,7 @@ public final class ProxyServer implements AutoCloseable {
   public synchronized void useKeys(EngineKeys keys) {
     UpstreamSettings next = settings.upstream().withKeys(keys);
     settings = settings.withUpstream(next);
-    onEachLoop(state -> state.use(next));
+    changeEachLoop(state -> state.use(next));
   }
 
   /**
@@ -325,96 +224,151 @@ public final class ProxyServer implements AutoCloseable {
    * new ones when this method returns. Waiting requests stay in their queues. Blocks for a moment.
    *
    * @param affinity headers and fields that identify sessions
-   * @param admin paths of administrators, with the check of their keys; the routes are the same
+   * @param paths the paths that the router answers itself
    * @param callers check of clients' keys
    * @throws IllegalArgumentException if another setting differs, see {@link
    *     ProxySettings#withLive}; nothing is changed
    */
   public synchronized void use(
-      ProxySettings next, AffinitySettings affinity, AdminPaths admin, CallerCheck callers) {
+      ProxySettings next, AffinitySettings affinity, ServedPaths paths, CallerCheck callers) {
     ProxySettings before = settings;
     if (!before.withLive(next).equals(next)) {
       throw new IllegalArgumentException("settings: changed (expected: those of withLive)");
     }
-    ServerContext old = server;
-    boolean sameQueues = next.admission().equals(before.admission());
-    boolean sameDeferral = next.deferral().equals(before.deferral());
-    boolean sameHeaders = next.headers().equals(before.headers());
+    refuseBacklog(next.listen());
     ServerContext made =
-        old.with(
-            new ServerContext.Live(
-                admin,
-                callers,
-                hosts(next.listen()),
-                next.limits(),
-                next.timeouts(),
-                next.headers(),
-                new Cors(next.cors(), context.routes().and(context.admin().routes())),
-                next.retry(),
-                new Backoff(next.retry(), context.random()),
-                sameQueues ? old.admissions() : new Admissions(next.admission(), context.ticker()),
-                sameDeferral
-                    ? old.deferral()
-                    : new Deferral(context.engine(), next.deferral(), context.ticker()),
-                sameHeaders
-                    ? old.requestIds()
-                    : new RequestIds(next.headers().requestIdHeaders(), context.random()),
-                next.sseKeepalive()));
-    made.bodies().limit(next.limits().maxBufferedTotal());
-    made.localBodies().limit(next.limits().maxBufferedTotal() / HEAP_SHARE);
-    made.owners().searches().limit(next.limits().clients().searchesPerSecond());
-    clients.trust(next.headers().forwarded());
-    settings = next;
+        ServerContexts.changed(
+            server, before, next, new ServerContexts.Access(paths, callers), context);
+    put(new InForce(next, made, affinity));
+  }
+
+  /**
+   * Refuses another backlog if the transport cannot change it.
+   *
+   * @throws IllegalArgumentException with the reason
+   */
+  public void refuseBacklog(ListenSettings next) {
+    if (next.backlog() != settings.listen().backlog() && !listener.changesBacklog()) {
+      throw new IllegalArgumentException(
+          "listen.backlog: changed (expected: a restart, because the transport nio cannot change"
+              + " it)");
+    }
+  }
+
+  private void backlog(int most) {
+    listener.backlog(most);
+    ServerPort ofAdmin = adminListener;
+    if (ofAdmin != null) {
+      ofAdmin.backlog(most);
+    }
+  }
+
+  /** The settings that {@link #use} replaces. */
+  public static final class InForce {
+    private final ProxySettings settings;
+    private final ServerContext server;
+    private final AffinitySettings affinity;
+
+    private InForce(ProxySettings settings, ServerContext server, AffinitySettings affinity) {
+      this.settings = settings;
+      this.server = server;
+      this.affinity = affinity;
+    }
+  }
+
+  /** The present settings, for {@link #restore}. */
+  public synchronized InForce inForce() {
+    return new InForce(settings, server, affinity);
+  }
+
+  /**
+   * Uses earlier settings again, with their queues and the present keys for workers. Reads the
+   * engine's wanted fields again. Blocks for a moment.
+   */
+  public synchronized void restore(InForce before) {
+    UpstreamSettings upstream = before.settings.upstream().withKeys(settings.upstream().keys());
+    put(new InForce(before.settings.withUpstream(upstream), before.server, before.affinity));
+  }
+
+  private void put(InForce next) {
+    ProxySettings of = next.settings;
+    ServerContext made = next.server;
+    backlog(of.listen().backlog());
+    ServerContexts.limit(made, of);
+    clients.trust(of.headers().forwarded());
+    settings = of;
     server = made;
-    door.use(next.listen().http2());
-    clients.limit(next.listen().maxConnections(), next.limits().clients().maxConnections());
-    made.faults().bodies().use(next.retry().poison());
-    context.names().patience(next.upstream().connectTimeout());
-    context.names().ttl(next.upstream().nameTtl());
-    onEachLoop(
+    affinity = next.affinity;
+    door.use(of.listen().http2());
+    clients.limit(of.listen().maxConnections(), of.limits().clients().maxConnections());
+    context.names().patience(of.upstream().connectTimeout());
+    context.names().ttl(of.upstream().nameTtl());
+    changeEachLoop(
         state -> {
-          state.use(next.upstream());
-          state.use(made, new RequestReader(affinity, context.engine().wanted()));
+          state.use(of.upstream());
+          state.use(made, new RequestReader(next.affinity, context.engine().wanted()));
         });
   }
 
-  /** A listener at another address. It accepts nothing before it is in use. */
-  public final class Opened {
-    private final Channel channel;
+  /** Other TLS of both listeners, before and while it is in use. */
+  public final class TlsChange {
+    private final List<ListenerTls.Change> changes;
 
-    private Opened(Channel channel) {
-      this.channel = channel;
+    private TlsChange(List<ListenerTls.Change> changes) {
+      this.changes = changes;
     }
 
-    /** The bound port. */
-    int port() {
-      return ((InetSocketAddress) channel.localAddress()).getPort();
+    /** Uses it for later connections. */
+    public void apply() {
+      changes.forEach(ListenerTls.Change::apply);
     }
 
-    /** Replaces the listener for clients. The old one closes; its connections go on. */
-    public void useForClients() {
-      Channel before = listener;
-      listener = channel;
-      clients.accept(channel);
-      before.close().awaitUninterruptibly();
+    /** Uses the earlier TLS again. Connections that were accepted in between end. */
+    public void undo() {
+      changes.forEach(ListenerTls.Change::undo);
+      retireOutdated();
     }
 
-    /** Replaces the admin listener. The old one closes; its connections go on. */
-    public void useForAdmin() {
-      Channel before = adminListener;
-      adminListener = channel;
-      ConnectionLimit callers = callersOfAdmin;
-      if (callers != null) {
-        callers.accept(channel);
-      }
-      if (before != null) {
-        before.close().awaitUninterruptibly();
-      }
-    }
-
-    /** Closes it, because it does not come into use. */
+    /** Releases the TLS that is not in use. */
     public void drop() {
-      channel.close().awaitUninterruptibly();
+      changes.forEach(ListenerTls.Change::drop);
+    }
+
+    /**
+     * Releases the earlier TLS. If other clients can connect from here on, open connections of that
+     * listener end after their requests.
+     */
+    public void finish() {
+      changes.forEach(ListenerTls.Change::finish);
+      retireOutdated();
+    }
+
+    private void retireOutdated() {
+      if (changes.stream().anyMatch(ListenerTls.Change::outdates)) {
+        onEachLoop(LoopState::retire);
+      }
+    }
+  }
+
+  /**
+   * Reads the files for other TLS of both listeners. Changes nothing that is in use.
+   *
+   * @throws IllegalArgumentException if a file cannot be used
+   */
+  public TlsChange preparedTls(ListenSettings next, ServerTlsSettings ofAdmin) {
+    TlsProvider provider = next.tlsProvider();
+    refuseMissing(provider);
+    ListenerTls.Change ofClients =
+        door.tls().prepared(next.tls(), next.http2().enabled(), provider);
+    FrontDoor entrance = adminDoor;
+    if (entrance == null) {
+      return new TlsChange(List.of(ofClients));
+    }
+    try {
+      return new TlsChange(List.of(ofClients, entrance.tls().prepared(ofAdmin, false, provider)));
+    } catch (RuntimeException e) {
+      ofClients.drop();
+      throw e;
     }
   }
 
@@ -423,8 +377,8 @@ public final class ProxyServer implements AutoCloseable {
    *
    * @throws IOException if the port cannot be bound
    */
-  public Opened open(String host, int port) throws IOException {
-    return bind(host, port, clients, "listen", door);
+  public OpenedPort open(String host, int port) throws IOException {
+    return listener.open(address(host, port));
   }
 
   /**
@@ -432,44 +386,28 @@ public final class ProxyServer implements AutoCloseable {
    *
    * @throws IOException if the port cannot be bound
    */
-  public Opened openForAdmin(String host, int port) throws IOException {
-    FrontDoor entrance = adminDoor;
-    ConnectionLimit callers = callersOfAdmin;
-    if (entrance == null || callers == null) {
+  public OpenedPort openForAdmin(String host, int port) throws IOException {
+    ServerPort present = adminListener;
+    if (present == null) {
       throw new IllegalStateException("admin: not open (expected: listenForAdmin before)");
     }
-    return bind(host, port, callers, "admin", entrance);
+    return present.open(address(host, port));
   }
 
-  private Opened bind(
-      String host, int port, ConnectionLimit connections, String group, FrontDoor entrance)
+  private static InetSocketAddress address(String host, int port) {
+    return new InetSocketAddress(host, port);
+  }
+
+  private ServerPort bind(
+      String group, InetSocketAddress address, ConnectionLimit connections, FrontDoor entrance)
       throws IOException {
-    InetSocketAddress address = new InetSocketAddress(host, port);
-    var bound =
+    ServerBootstrap listening =
         new ServerBootstrap()
             .group(loops)
             .channel(sockets.listening())
-            .option(ChannelOption.SO_BACKLOG, settings.listen().backlog())
-            .option(ChannelOption.SO_REUSEADDR, true)
-            .option(ChannelOption.AUTO_READ, false)
-            .handler(connections)
-            .childOption(ChannelOption.TCP_NODELAY, true)
-            .childOption(ChannelOption.SO_KEEPALIVE, true)
-            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
-            .childHandler(opened(client -> entrance.accept(state(client.eventLoop()), client)))
-            .bind(address)
-            .awaitUninterruptibly();
-    if (!bound.isSuccess()) {
-      throw new IOException(
-          group
-              + ": "
-              + address.getHostString()
-              + ":"
-              + address.getPort()
-              + " (expected: a free port)",
-          bound.cause());
-    }
-    return new Opened(bound.channel());
+            .option(ChannelOption.SO_BACKLOG, settings.listen().backlog());
+    ChannelHandler accepted = opened(client -> entrance.accept(state(client.eventLoop()), client));
+    return new ServerPort(group, address, listening, connections, accepted);
   }
 
   private Bootstrap connecting(Sockets sockets) {
@@ -500,16 +438,28 @@ public final class ProxyServer implements AutoCloseable {
 
   /** The bound port. */
   public int port() {
-    return ((InetSocketAddress) listener.localAddress()).getPort();
+    return listener.number();
   }
 
-  /** Reads the files of TLS of both listeners again. One thread at a time; may block. */
+  /**
+   * Reads the files of TLS of both listeners again. If the CAs of clients have changed, open
+   * connections end after their requests. May block.
+   */
   public void refreshTls() {
-    door.refreshTls();
+    boolean outdates = door.tls().refresh();
     FrontDoor ofAdmin = adminDoor;
     if (ofAdmin != null) {
-      ofAdmin.refreshTls();
+      outdates |= ofAdmin.tls().refresh();
     }
+    if (outdates) {
+      onEachLoop(LoopState::retire);
+    }
+  }
+
+  /** True if a listener uses TLS. */
+  public boolean usesTls() {
+    FrontDoor ofAdmin = adminDoor;
+    return door.tls().enabled() || (ofAdmin != null && ofAdmin.tls().enabled());
   }
 
   /** Counters of the clients' connections by protocol. */
@@ -525,8 +475,8 @@ public final class ProxyServer implements AutoCloseable {
 
   /** The bound port of the admin listener; 0 if it is not open. */
   public int adminPort() {
-    Channel open = adminListener;
-    return open == null ? 0 : ((InetSocketAddress) open.localAddress()).getPort();
+    ServerPort open = adminListener;
+    return open == null ? 0 : open.number();
   }
 
   /** The settings of the listener for clients and of the event loops, in force. */
@@ -556,17 +506,17 @@ public final class ProxyServer implements AutoCloseable {
 
   /** Number of requests that wait for admission. */
   public int queued() {
-    return server.admissions().queued();
+    return server.live().admissions().queued();
   }
 
   /** Number of requests that are deferred because all workers are full. */
   public int deferred() {
-    return server.deferral().waiting();
+    return server.live().deferral().waiting();
   }
 
   /** Number of requests that wait because no worker is available. */
   public int awaitingWorker() {
-    return server.deferral().withoutWorker().waiting();
+    return server.live().deferral().withoutWorker().waiting();
   }
 
   /** The buffered bytes of request bodies, and their limit. */
@@ -594,7 +544,7 @@ public final class ProxyServer implements AutoCloseable {
    */
   public void beginDrain() {
     server.gate().stop();
-    Channel admin = adminListener;
+    ServerPort admin = adminListener;
     ChannelFuture adminClosed = admin == null ? null : admin.close();
     listener.close().awaitUninterruptibly();
     if (adminClosed != null) {
@@ -625,10 +575,10 @@ public final class ProxyServer implements AutoCloseable {
     await(settings.drainTimeout().minus(settings.drainDelay()));
     onEachLoop(LoopState::cut);
     channels.closeAndStopLoops();
-    door.close();
+    door.tls().close();
     FrontDoor ofAdmin = adminDoor;
     if (ofAdmin != null) {
-      ofAdmin.close();
+      ofAdmin.tls().close();
     }
   }
 
@@ -645,8 +595,27 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private void onEachLoop(Consumer<LoopState> action) {
+    List<Future<?>> _ = ended(action);
+  }
+
+  /**
+   * Changes the state of each loop.
+   *
+   * @throws IllegalStateException if it fails on a loop; the others have changed
+   */
+  private void changeEachLoop(Consumer<LoopState> action) {
+    for (Future<?> each : ended(action)) {
+      if (!each.isSuccess()) {
+        throw new IllegalStateException("event loop: not changed: " + each.cause(), each.cause());
+      }
+    }
+  }
+
+  /** Runs an action on each loop and waits for it; an action may have failed. */
+  private List<Future<?>> ended(Consumer<LoopState> action) {
     List<Future<?>> done = new ArrayList<>();
     states.forEach((loop, state) -> done.add(loop.submit(() -> action.accept(state))));
     done.forEach(Future::awaitUninterruptibly);
+    return done;
   }
 }

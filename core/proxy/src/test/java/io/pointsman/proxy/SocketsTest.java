@@ -96,8 +96,7 @@ class SocketsTest {
             IoUringServerSocketChannel.class,
             IoUringSocketChannel.class);
 
-    ProxyServer.Waiting waiting =
-        ProxyServer.waitingByRingsIfPossible(broken, 1, UnaryOperator.identity());
+    EventLoops waiting = EventLoops.byRingsIfPossible(broken, 1, UnaryOperator.identity());
 
     assertThat(waiting.sockets().transport()).isEqualTo(Sockets.withoutRings());
     waiting.loops().shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();

@@ -27,6 +27,7 @@ final class BodyReader {
   private Span model = Span.NONE;
   private Span stream = Span.NONE;
   private Span response = Span.NONE;
+  private Span background = Span.NONE;
 
   /** True if the body may have members of hand-overs. */
   private boolean handover;
@@ -50,6 +51,7 @@ final class BodyReader {
     model = Span.NONE;
     stream = Span.NONE;
     response = Span.NONE;
+    background = Span.NONE;
     prompt.reset();
     identity.reset();
     further.reset();
@@ -89,8 +91,16 @@ final class BodyReader {
   }
 
   boolean stream() {
-    int from = offset + stream.offset();
-    return stream.present() && JsonText.isTrue(body, from, from + stream.length());
+    return isTrue(stream);
+  }
+
+  boolean background() {
+    return isTrue(background);
+  }
+
+  private boolean isTrue(Span value) {
+    int from = offset + value.offset();
+    return value.present() && JsonText.isTrue(body, from, from + value.length());
   }
 
   /** The id of the previous response; null as for the model. It is never cut. */
@@ -176,6 +186,8 @@ final class BodyReader {
       model = span;
     } else if (field == Field.STREAM) {
       stream = span;
+    } else if (field == Field.BACKGROUND) {
+      background = span;
     } else {
       response = span;
     }

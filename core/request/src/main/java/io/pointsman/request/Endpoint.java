@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 public enum Endpoint {
   CHAT_COMPLETIONS(Body.JSON, KeyFields.CHAT),
   COMPLETIONS(Body.JSON, KeyFields.COMPLETIONS),
-  RESPONSES(Body.JSON, KeyFields.RESPONSES),
-  RESPONSE_GET(Body.NONE, KeyFields.NONE),
-  RESPONSE_DELETE(Body.NONE, KeyFields.NONE),
-  RESPONSE_CANCEL(Body.NONE, KeyFields.NONE),
-  RESPONSE_INPUT_ITEMS(Body.NONE, KeyFields.NONE),
+  RESPONSES(Body.JSON, KeyFields.RESPONSES, Responses.CREATED),
+  RESPONSE_GET(Body.NONE, KeyFields.NONE, Responses.IN_PATH),
+  RESPONSE_DELETE(Body.NONE, KeyFields.NONE, Responses.IN_PATH),
+  RESPONSE_CANCEL(Body.NONE, KeyFields.NONE, Responses.IN_PATH),
+  RESPONSE_INPUT_ITEMS(Body.NONE, KeyFields.NONE, Responses.IN_PATH),
   EMBEDDINGS(Body.JSON, KeyFields.INPUTS),
   RERANK(Body.JSON, KeyFields.PAIRS),
   SCORE(Body.JSON, KeyFields.PAIRS),
@@ -42,13 +42,28 @@ public enum Endpoint {
     ANY
   }
 
+  /** Stored responses of a route. */
+  private enum Responses {
+    NONE,
+    /** Its requests create responses. */
+    CREATED,
+    /** The path of its requests has the id of a response. */
+    IN_PATH
+  }
+
   private final Body body;
   private final KeyFields keyFields;
+  private final Responses responses;
   private final String label;
 
   Endpoint(Body body, KeyFields keyFields) {
+    this(body, keyFields, Responses.NONE);
+  }
+
+  Endpoint(Body body, KeyFields keyFields, Responses responses) {
     this.body = body;
     this.keyFields = keyFields;
+    this.responses = responses;
     label = name().toLowerCase(Locale.ROOT);
   }
 
@@ -75,33 +90,12 @@ public enum Endpoint {
    * @param path path of a request on this route
    */
   public @Nullable String responseId(CharSequence path) {
-    return switch (this) {
-      case RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS ->
-          Routes.responseId(Paths.plain(path.toString()));
-      case CHAT_COMPLETIONS,
-          COMPLETIONS,
-          RESPONSES,
-          EMBEDDINGS,
-          RERANK,
-          SCORE,
-          POOLING,
-          CLASSIFY,
-          GENERATE,
-          TOKEN_GENERATE,
-          TOKENIZE,
-          DETOKENIZE,
-          MESSAGES,
-          MESSAGES_COUNT_TOKENS,
-          AUDIO_TRANSCRIPTIONS,
-          AUDIO_TRANSLATIONS,
-          AUDIO_SPEECH,
-          IMAGES_GENERATIONS,
-          IMAGES_EDITS,
-          IMAGES_VARIATIONS,
-          REALTIME,
-          TRANSPARENT ->
-          null;
-    };
+    return responses == Responses.IN_PATH ? Routes.responseId(Paths.plain(path.toString())) : null;
+  }
+
+  /** True if each request of the route creates a stored response or names one in its path. */
+  public boolean storedResponses() {
+    return responses != Responses.NONE;
   }
 
   /** True if the body must be a JSON object. */

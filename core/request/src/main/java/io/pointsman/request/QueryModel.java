@@ -1,5 +1,6 @@
 package io.pointsman.request;
 
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -42,6 +43,24 @@ record QueryModel(@Nullable String model, Set<String> further) {
     }
     all.remove(model);
     return new QueryModel(model.isEmpty() ? null : model, all);
+  }
+
+  /**
+   * The target with another model in its last parameter {@code model}, and the rest unchanged.
+   *
+   * @param model not encoded
+   */
+  static String renamed(String target, String model) {
+    int query = target.indexOf('?');
+    String[] parameters = target.substring(query + 1).split("&", -1);
+    for (int i = parameters.length - 1; query >= 0 && i >= 0; i--) {
+      if (name(parameters[i]).equals(NAME)) {
+        String encoded = URLEncoder.encode(model, StandardCharsets.UTF_8).replace("+", "%20");
+        parameters[i] = NAME + '=' + encoded;
+        return target.substring(0, query + 1) + String.join("&", parameters);
+      }
+    }
+    return target;
   }
 
   private static String name(String parameter) {

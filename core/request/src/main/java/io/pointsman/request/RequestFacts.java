@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param affinity session, owner or id of the request; null if none
  * @param responseId stored response to continue, from the body's {@code previous_response_id}; the
  *     worker that made it can serve the request; null if none
+ * @param background true if the response comes before the work, as the body's {@code background}
+ *     says; only the Responses API has that
  * @param modelSpan position of the value of {@code model} in a JSON body
  * @param streamSpan position of the value of {@code stream} in a JSON body
  * @param fields headers and body members that policies request
@@ -33,6 +35,7 @@ public record RequestFacts(
     PrefixBlocks prefix,
     @Nullable AffinityKey affinity,
     @Nullable String responseId,
+    boolean background,
     Span modelSpan,
     Span streamSpan,
     RequestFields fields) {
@@ -108,16 +111,38 @@ public record RequestFacts(
     return fields.asked() ? facts.with(fields.at(target)) : facts;
   }
 
+  /**
+   * The target with another model, for a route that has the model in its query.
+   *
+   * @param target path and query string, which contains a model
+   * @param next the model
+   */
+  public static String withModel(String target, String next) {
+    return QueryModel.renamed(target, next);
+  }
+
   private RequestFacts of(QueryModel query) {
     String named = query.model() == null ? model : query.model();
-    BodyVerdict read = body.naming(query.further());
-    return new RequestFacts(
-        endpoint, read, named, stream, prefix, affinity, responseId, modelSpan, streamSpan, fields);
+    return with(body.naming(query.further()), named, fields);
   }
 
   RequestFacts with(RequestFields read) {
+    return with(body, model, read);
+  }
+
+  private RequestFacts with(BodyVerdict verdict, @Nullable String named, RequestFields read) {
     return new RequestFacts(
-        endpoint, body, model, stream, prefix, affinity, responseId, modelSpan, streamSpan, read);
+        endpoint,
+        verdict,
+        named,
+        stream,
+        prefix,
+        affinity,
+        responseId,
+        background,
+        modelSpan,
+        streamSpan,
+        read);
   }
 
   /** True if the body was cut and the unread rest may name the model. */

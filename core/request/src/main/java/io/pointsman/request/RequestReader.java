@@ -32,7 +32,7 @@ public final class RequestReader {
   }
 
   /**
-   * The headers of a request whose model must be permitted. A header cannot name it, because the
+   * The headers of a request that must name a permitted model. A header cannot name it, because the
    * engine may read another one in the body.
    */
   public static RequestHeaders withoutModel(RequestHeaders headers) {
@@ -144,6 +144,7 @@ public final class RequestReader {
         json.prefix(),
         affinity,
         json.responseId(),
+        json.background(),
         json.modelSpan(),
         json.streamSpan(),
         RequestFields.NONE);
@@ -162,6 +163,7 @@ public final class RequestReader {
         PrefixBlocks.NONE,
         affinity,
         null,
+        false,
         Span.NONE,
         Span.NONE,
         RequestFields.NONE);
@@ -195,6 +197,7 @@ public final class RequestReader {
         PrefixBlocks.NONE,
         affinity,
         null,
+        false,
         Span.NONE,
         Span.NONE,
         RequestFields.NONE);

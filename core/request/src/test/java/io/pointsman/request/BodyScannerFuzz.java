@@ -69,7 +69,7 @@ public final class BodyScannerFuzz {
     same("response", facts.responseId(), JsonReference.text(object, "previous_response_id"));
     if (size <= COMPARED) {
       same("model", facts.model(), JsonReference.text(object, "model"));
-      if (JsonReference.tellsAffinity(object)) {
+      if (JsonReference.namesAffinity(object)) {
         same("affinity", facts.affinity(), JsonReference.affinity(object));
       }
     }

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class EndpointTest {
   @ParameterizedTest
@@ -72,6 +73,15 @@ class EndpointTest {
         .isEqualTo("resp_2");
     assertThat(Endpoint.RESPONSES.responseId("/v1/responses")).isNull();
     assertThat(Endpoint.RESPONSE_GET.responseId("/")).isNull();
+  }
+
+  /** By name, so a new route for responses is not forgotten. */
+  @ParameterizedTest
+  @EnumSource
+  void routesOfResponsesUseStoredResponses(Endpoint endpoint) {
+    assertThat(endpoint.storedResponses()).isEqualTo(endpoint.name().startsWith("RESPONSE"));
+    boolean inPath = endpoint.responseId("/v1/responses/resp_1") != null;
+    assertThat(inPath).isEqualTo(endpoint.name().startsWith("RESPONSE_"));
   }
 
   @Test

@@ -200,7 +200,7 @@ final class JsonReference {
    * True if Jackson can read the identity. It cannot if the text of an agentic context is a
    * malformed object; the reader uses the part before the error.
    */
-  static boolean tellsAffinity(Map<?, ?> object) {
+  static boolean namesAffinity(Map<?, ?> object) {
     return !(object.get("vllm_xargs") instanceof Map<?, ?> inner
         && inner.get("agentic_context") instanceof String text
         && text.stripLeading().startsWith("{")

@@ -4,9 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The id of the response that a request continues. */
+/** The response that a request continues or starts. */
 class PreviousResponseTest {
   private static RequestFacts read(String id) {
     String body = "{\"model\":\"m\",\"previous_response_id\":\"" + id + "\"}";
@@ -19,6 +20,14 @@ class PreviousResponseTest {
   void itIsNotCut(int length) {
     assertThat(read("a".repeat(length)).responseId()).isEqualTo("a".repeat(length));
     assertThat(read("\\u0061".repeat(length)).responseId()).isEqualTo("a".repeat(length));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, true", "false, false", "null, false", "1, true", "'\"true\"', true"})
+  void itMayBeComputedInTheBackground(String value, boolean background) {
+    String body = "{\"model\":\"m\",\"background\":" + value + "}";
+    assertThat(Reading.read(Endpoint.RESPONSES, body).background()).isEqualTo(background);
+    assertThat(Reading.read(Endpoint.RESPONSES, "{\"model\":\"m\"}").background()).isFalse();
   }
 
   @Test

@@ -33,6 +33,18 @@ class QueryModelTest {
 
   @ParameterizedTest
   @CsvSource({
+    "/v1/realtime?model=a, /v1/realtime?model=b%2Fc%20d",
+    "/v1/realtime?x=1&mod%65l=a&y=%41, /v1/realtime?x=1&model=b%2Fc%20d&y=%41",
+    "/v1/realtime?model=a&model=a&, /v1/realtime?model=a&model=b%2Fc%20d&",
+    "/v1/realtime?models=a, /v1/realtime?models=a",
+    "/v1/model=a, /v1/model=a",
+  })
+  void anotherModelTakesThePlaceOfTheLast(String target, String expected) {
+    assertThat(QueryModel.renamed(target, "b/c d")).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
     "/v1/realtime?model=a, ",
     "/v1/realtime?model=a&model=a, ",
     "/v1/realtime?model=a&model=b, a",

@@ -7,6 +7,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ErrorCode;
+import io.pointsman.proxy.reply.LocalError;
+import io.pointsman.proxy.reply.ProxyError;
 import java.io.UncheckedIOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,24 +43,24 @@ final class Answers {
   }
 
   /** An error in OpenAI's form. */
-  static LocalResponse error(int status, String code, String message, @Nullable String parameter) {
-    ObjectNode error = object();
-    error.put("message", message);
-    error.put("type", status < 500 ? "invalid_request_error" : "server_error");
-    error.put("param", parameter);
-    error.put("code", code);
+  static LocalResponse error(ErrorCode error, String message, @Nullable String parameter) {
+    ObjectNode fields = object();
+    fields.put("message", message);
+    fields.put("type", error.type());
+    fields.put("param", parameter);
+    fields.put("code", error.code());
     ObjectNode body = object();
-    body.set("error", error);
-    return LocalResponse.json(status, text(body));
+    body.set("error", fields);
+    return LocalResponse.json(error.status(), text(body));
   }
 
   static LocalResponse missing(String parameter) {
     String message = "Missing required parameter '" + parameter + "'";
-    return error(400, "missing_parameter", message, parameter);
+    return error(LocalError.MISSING_PARAMETER, message, parameter);
   }
 
   static LocalResponse notFound(String kind, String id) {
-    return error(404, "not_found", kind + " " + shown(id) + " not found", "id");
+    return error(ProxyError.NOT_FOUND, kind + " " + shown(id) + " not found", "id");
   }
 
   /** An id as it may stand in an answer. */
@@ -81,7 +84,7 @@ final class Answers {
   }
 
   static LocalResponse badLimit() {
-    return error(400, "invalid_parameter", "limit: invalid (expected: 1 to 100)", "limit");
+    return error(ProxyError.INVALID_PARAMETER, "limit: invalid (expected: 1 to 100)", "limit");
   }
 
   /**

@@ -136,7 +136,8 @@ final class BatchClients {
 
       @Override
       public @Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
-        return BatchClients.this.sentFor(headers, sender);
+        Principal own = BatchClients.this.sentFor(headers, sender);
+        return own == null ? others.sentFor(headers, sender) : own;
       }
     };
   }

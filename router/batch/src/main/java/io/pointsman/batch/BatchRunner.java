@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,25 +32,28 @@ final class BatchRunner {
   /** Maximum number of batches at the same time; further ones wait. */
   private static final int MOST_AT_ONCE = 32;
 
-  /** Time for which a batch keeps its place at least. It reads its input again after it. */
+  /** Time for which a batch keeps its slot at least. It reads its input again after it. */
   private static final Duration TURN = Duration.ofMinutes(1);
 
   /** Maximum wait at a stop, for all batches together. */
   private static final Duration STOP = Duration.ofSeconds(10);
 
   private final BatchStore store;
-  private final BatchSettings settings;
+  private final Supplier<BatchSettings> settings;
   private final LineRequests requests;
   private final BatchClients clients;
   private final InstantSource clock;
-  private final OwnerPlaces running;
+  private final OwnerSlots running;
   private final CountDownLatch started = new CountDownLatch(1);
   private final Map<String, Run> runs = new ConcurrentHashMap<>();
   private volatile boolean stopped;
 
+  /**
+   * @param settings may change, see {@link #follow}
+   */
   BatchRunner(
       BatchStore store,
-      BatchSettings settings,
+      Supplier<BatchSettings> settings,
       LineRequests requests,
       BatchClients clients,
       InstantSource clock,
@@ -60,7 +63,7 @@ final class BatchRunner {
     this.requests = requests;
     this.clients = clients;
     this.clock = clock;
-    running = new OwnerPlaces(MOST_AT_ONCE, (int) owners.shareOf(MOST_AT_ONCE));
+    running = new OwnerSlots(MOST_AT_ONCE, () -> (int) owners.shareOf(MOST_AT_ONCE));
   }
 
   /** Starts to run batches, first those of an earlier process. */
@@ -73,8 +76,16 @@ final class BatchRunner {
   void begin(Batch batch) {
     Run run = new Run(batch);
     if (!stopped && runs.putIfAbsent(batch.id(), run) == null) {
+      run.follow();
       run.main.start();
     }
+  }
+
+  /** Follows changed settings, also in batches that run. */
+  void follow() {
+    requests.follow();
+    runs.values().forEach(Run::follow);
+    running.changed();
   }
 
   /** Cancels a batch. Returns its state, or null if it is finished or is about to be. */
@@ -113,29 +124,32 @@ final class BatchRunner {
   }
 
   /**
-   * A batch in progress. If others wait for its place and all of its requests wait for limits of
-   * its client, it frees the place: the requests end without a result, and it continues later.
+   * A batch in progress. If others wait for its slot and all of its requests wait for limits of its
+   * client, it frees the slot: the requests end without a result, and it continues later.
    */
   private final class Run implements LineRequests.Progress {
     private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
     private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
 
     /** Lines in progress. A batch with waiting requests does not keep others from sending. */
-    private final Semaphore lines = new Semaphore(settings.parallelism());
+    private final Slots lines = new Slots(() -> settings.get().parallelism(), false);
 
-    /** Senders that wait for limits, and their waits in milliseconds. Guarded by itself. */
+    /** Limit of the store at the begin, in bytes. A lower one does not end the batch. */
+    private final long room = settings.get().maxTotalBytes();
+
+    /** Senders that wait for limits, and their waits in milliseconds. It is its own lock. */
     private final Map<Thread, Long> limited = new HashMap<>();
 
     /** True if each line of the input has a sender or a result. */
     private volatile boolean allRead;
 
-    /** True if the batch is to free its place. */
+    /** True if the batch is to free its slot. */
     private volatile boolean yields;
 
-    /** Time in seconds since 1970 at which it got its place. */
+    /** Time in seconds since 1970 at which it got its slot. */
     private volatile long since;
 
-    /** Milliseconds until it asks for a place again. */
+    /** Milliseconds until it asks for a slot again. */
     private volatile long pause;
 
     private volatile Batch batch;
@@ -147,6 +161,10 @@ final class BatchRunner {
     Run(Batch batch) {
       this.batch = batch;
       cancelled = batch.status() == BatchStatus.CANCELLING;
+    }
+
+    void follow() {
+      lines.follow();
     }
 
     void interrupt() {
@@ -164,7 +182,7 @@ final class BatchRunner {
     }
 
     private boolean full() {
-      return store.room().used() > settings.maxTotalBytes();
+      return store.room().used() > Math.max(room, settings.get().maxTotalBytes());
     }
 
     synchronized @Nullable Batch cancel() {
@@ -242,7 +260,7 @@ final class BatchRunner {
     private void yieldIfAllWait() {
       synchronized (limited) {
         boolean all =
-            limited.size() == senders.size() && (allRead || lines.availablePermits() == 0);
+            limited.size() == senders.size() && (allRead || lines.availablePermits() <= 0);
         if (all && now() - since >= TURN.toSeconds() && running.wanted(batch.owner())) {
           pause = limited.values().stream().mapToLong(Long::longValue).min().orElse(0);
           yields = true;
@@ -333,7 +351,8 @@ final class BatchRunner {
     }
 
     private boolean validate() throws IOException {
-      InputCheck check = new InputCheck(batch.endpoint(), settings.maxRequests()).read(input());
+      InputCheck check =
+          new InputCheck(batch.endpoint(), settings.get().maxRequests()).read(input());
       if (ended()) {
         return false;
       }

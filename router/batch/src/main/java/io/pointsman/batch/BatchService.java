@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,11 +29,13 @@ public final class BatchService implements AutoCloseable {
   private final FilesApi files;
   private final BatchesApi batches;
   private final BatchClients clients;
+  private final AtomicReference<BatchSettings> present;
+  private final AtomicBoolean running = new AtomicBoolean();
 
   private BatchService(
       BatchStore store,
       RouterCaller caller,
-      BatchSettings settings,
+      AtomicReference<BatchSettings> present,
       BatchClients clients,
       InstantSource clock,
       Supplier<String> ids,
@@ -40,6 +44,8 @@ public final class BatchService implements AutoCloseable {
     this.store = store;
     this.caller = caller;
     this.clients = clients;
+    this.present = present;
+    Supplier<BatchSettings> settings = present::get;
     LineRequests requests =
         new LineRequests(store, settings, caller, clients, clock, sleep::millis);
     runner = new BatchRunner(store, settings, requests, clients, clock, owners);
@@ -52,7 +58,7 @@ public final class BatchService implements AutoCloseable {
    *
    * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
    * @param keysConfirmed true if servers confirm the keys of clients
-   * @param severalOwners true if keys or certificates tell clients apart
+   * @param severalOwners true if keys or certificates distinguish clients
    * @param keys the present holder of a key by its name; null if there is none
    * @param ids source of unique ids that nobody can guess: letters and digits
    * @throws IOException if the directory cannot be used
@@ -69,10 +75,17 @@ public final class BatchService implements AutoCloseable {
       Sleep sleep)
       throws IOException {
     RouterCaller caller = new RouterCaller(settings.apiKey(), certificateFile);
-    BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
-    Owners owners = new Owners(keysConfirmed, severalOwners ? settings.maxShare() : 1);
+    BatchStore store;
+    try {
+      store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
+    } catch (IOException | RuntimeException e) {
+      caller.close();
+      throw e;
+    }
+    AtomicReference<BatchSettings> present = new AtomicReference<>(settings);
+    Owners owners = new Owners(keysConfirmed, () -> severalOwners ? present.get().maxShare() : 1);
     BatchClients clients = new BatchClients(ids, keys);
-    return new BatchService(store, caller, settings, clients, clock, ids, owners, sleep);
+    return new BatchService(store, caller, present, clients, clock, ids, owners, sleep);
   }
 
   /** Adds its routes. */
@@ -81,9 +94,14 @@ public final class BatchService implements AutoCloseable {
     batches.addTo(routes);
   }
 
-  /** Uses another key for requests that begin later; empty: none. */
-  public void useKey(String apiKey) {
-    caller.use(apiKey);
+  /**
+   * Uses other settings from here on, except the directory. Requests in progress end as they began,
+   * and a batch in progress keeps a larger limit of the store.
+   */
+  public void use(BatchSettings next) {
+    present.set(next);
+    caller.use(next.apiKey());
+    runner.follow();
   }
 
   /** The check of clients, which also knows the requests of batches. */
@@ -92,13 +110,17 @@ public final class BatchService implements AutoCloseable {
   }
 
   /**
-   * Starts to run batches, first those of an earlier process.
+   * Sends requests that begin later to this address of the router. The first call starts to run
+   * batches, first those of an earlier process.
    *
    * @param router address of the router, for the batches' requests
+   * @param certificateFile file with the certificate of that port; empty: it has no TLS
    */
-  public void start(URI router) {
-    caller.router(router);
-    runner.start();
+  public void runAt(URI router, String certificateFile) {
+    caller.router(router, certificateFile);
+    if (running.compareAndSet(false, true)) {
+      runner.start();
+    }
   }
 
   /** Stops to run batches. They continue after the next start. */

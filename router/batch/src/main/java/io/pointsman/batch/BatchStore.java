@@ -3,52 +3,24 @@ package io.pointsman.batch;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.nio.file.attribute.UserPrincipal;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The store of files and batches: a directory of contents, and a SQLite database of everything
  * else. One process at a time uses it. Its methods block and can be called by any thread.
  */
 final class BatchStore implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(BatchStore.class);
-
-  private static final String[] SCHEMA = {
-    "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=NORMAL",
-    "CREATE TABLE IF NOT EXISTS files(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT"
-        + " NULL, bytes INTEGER NOT NULL, created_at INTEGER NOT NULL, name TEXT NOT NULL,"
-        + " purpose TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS batches(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT"
-        + " NULL, status TEXT NOT NULL, input TEXT NOT NULL, json TEXT NOT NULL, completed INTEGER"
-        + " NOT NULL, failed INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS results(batch TEXT NOT NULL, line INTEGER NOT NULL, failed INTEGER"
-        + " NOT NULL, json TEXT NOT NULL, PRIMARY KEY(batch, line)) WITHOUT ROWID"
-  };
-
-  private static final String UNFINISHED = ".part";
+  /** Last characters of the names of contents that are being written. */
+  static final String UNFINISHED = ".part";
 
   /** First characters of the ids of files. */
   static final String FILE_ID = "file-";
@@ -59,20 +31,14 @@ final class BatchStore implements AutoCloseable {
   private static final String BATCH =
       "SELECT id, status, json, completed, failed, owner FROM batches";
 
-  /** Tables with a column that stores of earlier versions do not have. */
-  private static final List<String> OWNED = List.of("files", "batches");
-
-  private final Path files;
-  private final FileChannel lock;
-  private final Connection database;
-
+  private final StoreDirectory directory;
+  private final StoreDatabase database;
   private final StoreRoom room = new StoreRoom();
 
-  private BatchStore(Path files, FileChannel lock, Connection database) {
-    this.files = files;
-    this.lock = lock;
+  private BatchStore(StoreDirectory directory, StoreDatabase database) {
+    this.directory = directory;
     this.database = database;
-    update(
+    database.update(
         "DELETE FROM results WHERE batch NOT IN (SELECT id FROM batches WHERE status IN "
             + OPEN
             + ")");
@@ -87,119 +53,32 @@ final class BatchStore implements AutoCloseable {
    *
    * @throws IOException if it cannot be used; the message is for the operator
    */
-  static BatchStore open(Path directory) throws IOException {
-    Path files = directory.resolve("files");
-    FileChannel lock;
+  static BatchStore open(Path path) throws IOException {
+    StoreDirectory directory = StoreDirectory.open(path);
     try {
-      ownDirectory(directory, files);
-      lock =
-          FileChannel.open(
-              directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-    } catch (IOException e) {
-      throw new IOException(
-          "batch.directory: " + directory + ": " + e + " (expected: a writable directory)", e);
+      return open(directory, StoreDatabase.open(directory));
+    } catch (IOException | RuntimeException e) {
+      directory.close();
+      throw e;
     }
+  }
+
+  private static BatchStore open(StoreDirectory directory, StoreDatabase database)
+      throws IOException {
     try {
-      if (!locked(lock)) {
-        throw new IOException(
-            "batch.directory: " + directory + " is in use (expected: one router at a time)");
-      }
-      BatchStore store = new BatchStore(files, lock, database(directory));
+      BatchStore store = new BatchStore(directory, database);
       store.removeContentsWithoutFile();
       return store;
-    } catch (SQLException e) {
-      lock.close();
-      throw new IOException("batch.directory: " + directory + ": " + e.getMessage(), e);
     } catch (IOException | RuntimeException e) {
-      lock.close();
+      database.close();
       throw e;
-    }
-  }
-
-  /** Creates the directories for this user only: prompts and answers are in them. */
-  private static void ownDirectory(Path directory, Path files) throws IOException {
-    if (!Files.getFileStore(existing(directory)).supportsFileAttributeView("posix")) {
-      Files.createDirectories(files);
-      return;
-    }
-    FileAttribute<?> own =
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-    Files.createDirectories(directory, own);
-    UserPrincipal owner = Files.getOwner(directory);
-    Files.createDirectories(files, own);
-    Path made = Files.createTempFile(files, FILE_ID, UNFINISHED);
-    UserPrincipal user = Files.getOwner(made);
-    Files.delete(made);
-    if (!owner.equals(user) && !owner.getName().equals("root")) {
-      throw new IOException(
-          "it belongs to "
-              + owner.getName()
-              + ", who could replace its files (expected: "
-              + user.getName()
-              + ")");
-    }
-  }
-
-  private static Path existing(Path path) {
-    Path absolute = path.toAbsolutePath();
-    while (absolute.getParent() != null && !Files.exists(absolute)) {
-      absolute = absolute.getParent();
-    }
-    return absolute;
-  }
-
-  private static boolean locked(FileChannel lock) throws IOException {
-    try {
-      return lock.tryLock() != null;
-    } catch (OverlappingFileLockException e) {
-      return false;
-    }
-  }
-
-  private static Connection database(Path directory) throws SQLException {
-    // The driver unpacks its library. The usual place for that can be read-only, or belong to all.
-    if (System.getProperty("org.sqlite.tmpdir") == null) {
-      System.setProperty("org.sqlite.tmpdir", directory.resolve("files").toString());
-    }
-    Connection opened = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
-    try (Statement statement = opened.createStatement()) {
-      for (String each : SCHEMA) {
-        statement.execute(each);
-      }
-      for (String each : OWNED) {
-        addOwners(statement, each);
-      }
-    } catch (SQLException e) {
-      opened.close();
-      throw e;
-    }
-    return opened;
-  }
-
-  /** Adds the column of owners to a table that has none. Its rows then belong to everybody. */
-  private static void addOwners(Statement statement, String table) throws SQLException {
-    try (ResultSet found =
-        statement.executeQuery(
-            "SELECT COUNT(*) FROM pragma_table_info('" + table + "') WHERE name = 'owner'")) {
-      if (found.next() && found.getInt(1) > 0) {
-        return;
-      }
-    }
-    statement.execute("ALTER TABLE " + table + " ADD COLUMN owner TEXT NOT NULL DEFAULT ''");
-    try (ResultSet rows = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
-      if (rows.next() && rows.getInt(1) > 0) {
-        LOG.warn(
-            "batch.directory: {} {} of an earlier version have no owner; only clients without key"
-                + " and certificate can use them",
-            rows.getInt(1),
-            table);
-      }
     }
   }
 
   /** Removes contents that a process left behind when it ended in the middle of a change. */
   private void removeContentsWithoutFile() throws IOException {
-    try (DirectoryStream<Path> contents = Files.newDirectoryStream(files, FILE_ID + "*")) {
+    try (DirectoryStream<Path> contents =
+        Files.newDirectoryStream(directory.files(), FILE_ID + "*")) {
       for (Path each : contents) {
         if (file(each.getFileName().toString()) == null) {
           Files.delete(each);
@@ -208,60 +87,22 @@ final class BatchStore implements AutoCloseable {
     }
   }
 
-  /** Reads a row. */
-  private interface Row<T> {
-    T read(ResultSet row) throws SQLException;
-  }
-
-  private synchronized <T> List<T> query(String sql, Row<T> row, @Nullable Object... values) {
-    try (PreparedStatement statement = prepared(sql, values);
-        ResultSet found = statement.executeQuery()) {
-      List<T> all = new ArrayList<>();
-      while (found.next()) {
-        all.add(row.read(found));
-      }
-      return all;
-    } catch (SQLException e) {
-      throw failure(e);
-    }
-  }
-
-  private synchronized int update(String sql, @Nullable Object... values) {
-    try (PreparedStatement statement = prepared(sql, values)) {
-      return statement.executeUpdate();
-    } catch (SQLException e) {
-      throw failure(e);
-    }
-  }
-
-  private PreparedStatement prepared(String sql, @Nullable Object... values) throws SQLException {
-    PreparedStatement statement = database.prepareStatement(sql);
-    for (int i = 0; i < values.length; i++) {
-      statement.setObject(i + 1, values[i]);
-    }
-    return statement;
-  }
-
-  private static UncheckedIOException failure(SQLException e) {
-    return new UncheckedIOException(new IOException("the store of batches: " + e.getMessage(), e));
-  }
-
   // Files.
 
   /** Path of a content that is still being written. */
   Path unfinished(String id) {
-    return files.resolve(id + UNFINISHED);
+    return directory.files().resolve(id + UNFINISHED);
   }
 
   /** Path of the content of a file in the store. */
   Path content(StoredFile file) {
-    return files.resolve(file.id());
+    return directory.files().resolve(file.id());
   }
 
   /** Adds a file. Its content is complete at {@link #unfinished}, and its room is reserved. */
   void add(StoredFile file) throws IOException {
     Files.move(unfinished(file.id()), content(file), StandardCopyOption.ATOMIC_MOVE);
-    update(
+    database.update(
         "INSERT INTO files(id, bytes, created_at, name, purpose, owner) VALUES(?, ?, ?, ?, ?, ?)",
         file.id(),
         file.bytes(),
@@ -283,7 +124,7 @@ final class BatchStore implements AutoCloseable {
 
   /** The file with an id; null if there is none. */
   @Nullable StoredFile file(String id) {
-    List<StoredFile> found = query(FILE + " WHERE id = ?", BatchStore::file, id);
+    List<StoredFile> found = database.query(FILE + " WHERE id = ?", BatchStore::file, id);
     return found.isEmpty() ? null : found.getFirst();
   }
 
@@ -300,7 +141,7 @@ final class BatchStore implements AutoCloseable {
    * @param after only those older than the file with this id; null: all
    */
   List<StoredFile> files(String owner, @Nullable String purpose, @Nullable String after, int most) {
-    return query(
+    return database.query(
         FILE
             + " WHERE owner = ?1 AND (?2 IS NULL OR purpose = ?2) AND (?3 IS NULL OR seq <"
             + " (SELECT seq FROM files WHERE id = ?3 AND owner = ?1)) ORDER BY seq DESC LIMIT ?4",
@@ -317,12 +158,9 @@ final class BatchStore implements AutoCloseable {
   }
 
   private void takeRoom(String sumsByOwner) {
-    query(sumsByOwner, row -> Map.entry(row.getString(1), row.getLong(2)))
+    database
+        .query(sumsByOwner, row -> Map.entry(row.getString(1), row.getLong(2)))
         .forEach(each -> room.take(each.getKey(), each.getValue()));
-  }
-
-  private long number(String sql, @Nullable Object... values) {
-    return query(sql, row -> row.getLong(1), values).getFirst();
   }
 
   /**
@@ -331,12 +169,12 @@ final class BatchStore implements AutoCloseable {
    * @param owner only those of this owner; null: all
    */
   long count(@Nullable String owner) {
-    return number("SELECT COUNT(*) FROM files WHERE ?1 IS NULL OR owner = ?1", owner);
+    return database.number("SELECT COUNT(*) FROM files WHERE ?1 IS NULL OR owner = ?1", owner);
   }
 
   /** Deletes a file. */
   void delete(StoredFile file) throws IOException {
-    if (update("DELETE FROM files WHERE id = ?", file.id()) > 0) {
+    if (database.update("DELETE FROM files WHERE id = ?", file.id()) > 0) {
       room.release(file.owner(), file.bytes());
     }
     Files.deleteIfExists(content(file));
@@ -350,7 +188,7 @@ final class BatchStore implements AutoCloseable {
   // Batches.
 
   void add(Batch batch) {
-    update(
+    database.update(
         "INSERT INTO batches(id, status, input, json, completed, failed, owner) VALUES(?, ?, ?, ?,"
             + " 0, 0, ?)",
         batch.id(),
@@ -362,7 +200,7 @@ final class BatchStore implements AutoCloseable {
 
   /** Replaces the state of a batch, except its counts. */
   void update(Batch batch) {
-    update(
+    database.update(
         "UPDATE batches SET status = ?, json = ? WHERE id = ?",
         batch.status().word(),
         Answers.text(batch.json()),
@@ -382,7 +220,7 @@ final class BatchStore implements AutoCloseable {
 
   /** The batch with an id; null if there is none. */
   @Nullable Batch batch(String id) {
-    List<Batch> found = query(BATCH + " WHERE id = ?", BatchStore::batch, id);
+    List<Batch> found = database.query(BATCH + " WHERE id = ?", BatchStore::batch, id);
     return found.isEmpty() ? null : found.getFirst();
   }
 
@@ -398,7 +236,7 @@ final class BatchStore implements AutoCloseable {
    * @param after only those older than the batch with this id; null: all
    */
   List<Batch> batches(String owner, @Nullable String after, int most) {
-    return query(
+    return database.query(
         BATCH
             + " WHERE owner = ?1 AND (?2 IS NULL OR seq < (SELECT seq FROM batches WHERE id = ?2"
             + " AND owner = ?1)) ORDER BY seq DESC LIMIT ?3",
@@ -410,7 +248,7 @@ final class BatchStore implements AutoCloseable {
 
   /** Batches that are not finished, oldest first. */
   List<Batch> open() {
-    return query(BATCH + " WHERE status IN " + OPEN + " ORDER BY seq", BatchStore::batch);
+    return database.query(BATCH + " WHERE status IN " + OPEN + " ORDER BY seq", BatchStore::batch);
   }
 
   /**
@@ -419,7 +257,7 @@ final class BatchStore implements AutoCloseable {
    * @param owner only those of this owner; null: all
    */
   long openCount(@Nullable String owner) {
-    return number(
+    return database.number(
         "SELECT COUNT(*) FROM batches WHERE status IN " + OPEN + " AND (?1 IS NULL OR owner = ?1)",
         owner);
   }
@@ -430,13 +268,13 @@ final class BatchStore implements AutoCloseable {
    * @param owner only those of this owner; null: all
    */
   long batchCount(@Nullable String owner) {
-    return number("SELECT COUNT(*) FROM batches WHERE ?1 IS NULL OR owner = ?1", owner);
+    return database.number("SELECT COUNT(*) FROM batches WHERE ?1 IS NULL OR owner = ?1", owner);
   }
 
   /** The owner with the most finished batches; null if none is finished. */
   @Nullable String ownerOfMostFinished() {
     List<String> found =
-        query(
+        database.query(
             "SELECT owner FROM batches WHERE status NOT IN "
                 + OPEN
                 + " GROUP BY owner ORDER BY COUNT(*) DESC LIMIT 1",
@@ -446,7 +284,7 @@ final class BatchStore implements AutoCloseable {
 
   /** Forgets the oldest finished batch of an owner. */
   void forgetOldest(String owner) {
-    update(
+    database.update(
         "DELETE FROM batches WHERE seq = (SELECT MIN(seq) FROM batches WHERE owner = ? AND status"
             + " NOT IN "
             + OPEN
@@ -455,31 +293,32 @@ final class BatchStore implements AutoCloseable {
   }
 
   /** Adds the result of a line, and counts it. A second result for the line is ignored. */
-  synchronized void add(Batch batch, int line, boolean failed, String json) {
-    update("BEGIN");
-    try {
-      int added =
-          update(
-              "INSERT OR IGNORE INTO results(batch, line, failed, json) VALUES(?, ?, ?, ?)",
-              batch.id(),
-              line,
-              failed ? 1 : 0,
-              json);
-      String column = failed ? "failed" : "completed";
-      update(
-          "UPDATE batches SET " + column + " = " + column + " + ? WHERE id = ?", added, batch.id());
-      update("COMMIT");
-      room.take(batch.owner(), added * (long) json.length());
-    } catch (RuntimeException e) {
-      update("ROLLBACK");
-      throw e;
-    }
+  void add(Batch batch, int line, boolean failed, String json) {
+    int added =
+        database.transaction(
+            () -> {
+              int changed =
+                  database.update(
+                      "INSERT OR IGNORE INTO results(batch, line, failed, json) VALUES(?, ?, ?, ?)",
+                      batch.id(),
+                      line,
+                      failed ? 1 : 0,
+                      json);
+              String column = failed ? "failed" : "completed";
+              database.update(
+                  "UPDATE batches SET " + column + " = " + column + " + ? WHERE id = ?",
+                  changed,
+                  batch.id());
+              return changed;
+            });
+    room.take(batch.owner(), added * (long) json.length());
   }
 
   /** Lines of a batch that have a result. */
   BitSet done(Batch batch) {
     BitSet lines = new BitSet();
-    query("SELECT line FROM results WHERE batch = ?", row -> row.getInt(1), batch.id())
+    database
+        .query("SELECT line FROM results WHERE batch = ?", row -> row.getInt(1), batch.id())
         .forEach(lines::set);
     return lines;
   }
@@ -487,7 +326,7 @@ final class BatchStore implements AutoCloseable {
   /** The first result of a batch from a line on; null if there is none. */
   @Nullable Result result(Batch batch, boolean failed, int from) {
     List<Result> found =
-        query(
+        database.query(
             "SELECT line, json FROM results WHERE batch = ? AND failed = ? AND line >= ?"
                 + " ORDER BY line LIMIT 1",
             row -> new Result(row.getInt(1), row.getString(2)),
@@ -507,19 +346,18 @@ final class BatchStore implements AutoCloseable {
   /** Deletes the results of a batch, after they were written to files. */
   void deleteResults(Batch batch) {
     long bytes =
-        number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results WHERE batch = ?", batch.id());
-    update("DELETE FROM results WHERE batch = ?", batch.id());
+        database.number(
+            "SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results WHERE batch = ?", batch.id());
+    database.update("DELETE FROM results WHERE batch = ?", batch.id());
     room.release(batch.owner(), bytes);
   }
 
   @Override
-  public synchronized void close() throws IOException {
+  public void close() throws IOException {
     try {
       database.close();
-    } catch (SQLException e) {
-      throw new IOException("the store of batches: " + e.getMessage(), e);
     } finally {
-      lock.close();
+      directory.close();
     }
   }
 }

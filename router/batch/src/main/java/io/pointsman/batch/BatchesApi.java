@@ -1,12 +1,13 @@
 package io.pointsman.batch;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.request.Endpoint;
 import java.io.IOException;
 import java.time.Duration;
@@ -67,8 +68,7 @@ final class BatchesApi {
     if (request.client().restricted()) {
       // The requests of a batch have the key of the batches, which may use other models.
       return Answers.error(
-          403,
-          "model_not_permitted",
+          ProxyError.MODEL_NOT_PERMITTED,
           "batches: not permitted for an API key that may use only some models",
           null);
     }
@@ -80,10 +80,8 @@ final class BatchesApi {
     JsonNode body;
     try {
       body = Answers.MAPPER.readTree(request.body());
-    } catch (JsonProcessingException e) {
+    } catch (IOException e) { // not JSON, or not UTF-8: the bytes are in memory
       return invalid("request body: invalid (expected: a JSON object)", null);
-    } catch (IOException e) {
-      throw new IllegalStateException(e); // the bytes are in memory
     }
     if (!body.isObject()) {
       return invalid("request body: invalid (expected: a JSON object)", null);
@@ -155,7 +153,8 @@ final class BatchesApi {
   }
 
   private static LocalResponse tooMany(String message) {
-    return Answers.error(429, "too_many_batches", message, null).withHeader("retry-after", "60");
+    return Answers.error(LocalError.TOO_MANY_BATCHES, message, null)
+        .withHeader("retry-after", "60");
   }
 
   /** True for the routes with complete documents as answers. */
@@ -210,7 +209,7 @@ final class BatchesApi {
   }
 
   private static LocalResponse invalid(String message, @Nullable String parameter) {
-    return Answers.error(400, "invalid_parameter", message, parameter);
+    return Answers.error(ProxyError.INVALID_PARAMETER, message, parameter);
   }
 
   private LocalResponse list(LocalRequest request) {
@@ -245,8 +244,7 @@ final class BatchesApi {
     Batch cancelled = runner.cancel(id);
     return cancelled == null
         ? Answers.error(
-            409,
-            "batch_finished",
+            LocalError.BATCH_FINISHED,
             "batch: it is " + batch.status().word() + " (expected: a batch that is not finished)",
             "id")
         : Answers.ok(cancelled.shown());

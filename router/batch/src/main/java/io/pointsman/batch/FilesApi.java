@@ -7,6 +7,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -35,15 +36,15 @@ final class FilesApi {
   private static final String UNKNOWN = "unknown";
 
   private final BatchStore store;
-  private final BatchSettings settings;
+  private final Supplier<BatchSettings> settings;
   private final InstantSource clock;
   private final Supplier<String> ids;
   private final Owners owners;
-  private final OwnerPlaces uploads;
+  private final OwnerSlots uploads;
 
   FilesApi(
       BatchStore store,
-      BatchSettings settings,
+      Supplier<BatchSettings> settings,
       InstantSource clock,
       Supplier<String> ids,
       Owners owners) {
@@ -52,17 +53,17 @@ final class FilesApi {
     this.clock = clock;
     this.ids = ids;
     this.owners = owners;
-    uploads = new OwnerPlaces(MOST_UPLOADS, (int) owners.shareOf(MOST_UPLOADS));
+    uploads = new OwnerSlots(MOST_UPLOADS, () -> (int) owners.shareOf(MOST_UPLOADS));
   }
 
   void addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", PATH, new Upload());
+    routes.on("POST", PATH, new UploadEndpoint());
     routes.on("GET", PATH, this::list);
     routes.below("GET", FILE, this::get);
     routes.below("DELETE", FILE, this::delete);
   }
 
-  private final class Upload implements LocalEndpoint {
+  private final class UploadEndpoint implements LocalEndpoint {
     @Override
     public LocalResponse handle(LocalRequest request) throws IOException {
       String owner = owners.of(request);
@@ -71,12 +72,13 @@ final class FilesApi {
             "uploads: too many are in progress (expected: at most "
                 + MOST_UPLOADS
                 + ", and batch.max-share of them for one client)";
-        return Answers.error(429, "too_many_uploads", message, null).withHeader("retry-after", "1");
+        return Answers.error(LocalError.TOO_MANY_UPLOADS, message, null)
+            .withHeader("retry-after", "1");
       }
       try {
         return upload(request, owner);
       } catch (Multipart.MalformedException e) {
-        return Answers.error(400, "invalid_form", String.valueOf(e.getMessage()), null);
+        return Answers.error(LocalError.INVALID_FORM, String.valueOf(e.getMessage()), null);
       } finally {
         uploads.leave(owner);
       }
@@ -89,7 +91,7 @@ final class FilesApi {
 
     @Override
     public int mostBytes() {
-      return (int) Math.min(Integer.MAX_VALUE, settings.maxFileBytes() + FORM);
+      return (int) Math.min(Integer.MAX_VALUE, settings.get().maxFileBytes() + FORM);
     }
   }
 
@@ -128,7 +130,7 @@ final class FilesApi {
     }
 
     boolean take(int more) {
-      long most = settings.maxTotalBytes();
+      long most = settings.get().maxTotalBytes();
       boolean fits = store.room().take(owner, more, most, owners.shareOf(most));
       bytes += fits ? more : 0;
       return fits;
@@ -158,8 +160,7 @@ final class FilesApi {
         purpose = plain(form.text(LONGEST_FIELD));
       } else if (part.name().startsWith("expires_after")) {
         return Answers.error(
-            400,
-            "unsupported_parameter",
+            LocalError.UNSUPPORTED_PARAMETER,
             "expires_after: not supported (expected: none; files are kept until they are deleted)",
             "expires_after");
       }
@@ -175,7 +176,7 @@ final class FilesApi {
   }
 
   private static LocalResponse full(String message) {
-    return Answers.error(413, "storage_full", message, "file");
+    return Answers.error(LocalError.STORAGE_FULL, message, "file");
   }
 
   /** Writes the file of a form. Returns the reason why it does not fit, or null. */
@@ -183,9 +184,9 @@ final class FilesApi {
     byte[] piece = new byte[FORM];
     try (OutputStream out = Files.newOutputStream(to)) {
       for (int count = form.read(piece); count >= 0; count = form.read(piece)) {
-        if (room.bytes + count > settings.maxFileBytes()) {
+        if (room.bytes + count > settings.get().maxFileBytes()) {
           return "file: too large (expected: at most "
-              + settings.maxFileBytes()
+              + settings.get().maxFileBytes()
               + " bytes, batch.max-file)";
         }
         if (!room.take(count)) {
@@ -247,7 +248,9 @@ final class FilesApi {
     }
     if (store.isInput(file)) {
       return Answers.error(
-          409, "file_in_use", "file: a batch reads it (expected: cancel the batch first)", "id");
+          LocalError.FILE_IN_USE,
+          "file: a batch reads it (expected: cancel the batch first)",
+          "id");
     }
     store.delete(file);
     ObjectNode gone = Answers.object();

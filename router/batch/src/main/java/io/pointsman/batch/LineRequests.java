@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,18 +50,21 @@ final class LineRequests {
   }
 
   private final BatchStore store;
-  private final BatchSettings settings;
+  private final Supplier<BatchSettings> settings;
   private final LineCaller caller;
   private final BatchClients clients;
   private final InstantSource clock;
   private final Sleeper sleeper;
 
   /** Requests on the wire. A request that waits for its next attempt has no slot. */
-  private final Semaphore slots;
+  private final Slots slots;
 
+  /**
+   * @param settings may change; the next attempt has the new ones
+   */
   LineRequests(
       BatchStore store,
-      BatchSettings settings,
+      Supplier<BatchSettings> settings,
       LineCaller caller,
       BatchClients clients,
       InstantSource clock,
@@ -72,7 +75,12 @@ final class LineRequests {
     this.clients = clients;
     this.clock = clock;
     this.sleeper = sleeper;
-    slots = new Semaphore(settings.parallelism(), true);
+    slots = new Slots(() -> settings.get().parallelism(), true);
+  }
+
+  /** Follows changed settings. */
+  void follow() {
+    slots.follow();
   }
 
   /**
@@ -99,7 +107,7 @@ final class LineRequests {
    * @param problem code of the missing answer
    * @param patient true if the request is tried until the batch expires
    */
-  private record Attempt(LineCaller.@Nullable Answer answer, String problem, boolean patient) {
+  private record AttemptEnd(LineCaller.@Nullable Answer answer, String problem, boolean patient) {
     boolean again(int attempt, int most) {
       LineCaller.Answer answer = this.answer;
       boolean fails = answer == null || answer.status() >= 500 || answer.status() == 408;
@@ -117,14 +125,14 @@ final class LineRequests {
       throws InterruptedException {
     String body = Answers.text(request.path("body"));
     for (int attempt = 1; !progress.halted() && left(batch).isPositive(); attempt++) {
-      Attempt made;
+      AttemptEnd made;
       slots.acquire();
       try {
         made = attempt(batch, number, body);
       } finally {
         slots.release();
       }
-      if (!made.again(attempt, settings.attempts())) {
+      if (!made.again(attempt, settings.get().attempts())) {
         if (!progress.halted()) {
           ended(batch, number, request, made.answer, made.problem);
         }
@@ -154,24 +162,24 @@ final class LineRequests {
     return Duration.between(clock.instant(), Instant.ofEpochSecond(batch.expiresAt()));
   }
 
-  private Attempt attempt(Batch batch, int number, String body) throws InterruptedException {
+  private AttemptEnd attempt(Batch batch, int number, String body) throws InterruptedException {
     Duration left = left(batch);
-    Duration limit =
-        left.compareTo(settings.requestTimeout()) < 0 ? left : settings.requestTimeout();
+    Duration most = settings.get().requestTimeout();
+    Duration limit = left.compareTo(most) < 0 ? left : most;
     if (!limit.isPositive()) {
-      return new Attempt(null, "timeout", true);
+      return new AttemptEnd(null, "timeout", true);
     }
     try {
       LineCaller.Answer answer =
           caller.post(batch.endpoint(), id(batch, number), clients.secret(batch), body, limit);
       String reached = answer.limit();
       boolean ends = reached != null && ENDING.contains(reached);
-      return new Attempt(answer, "", PATIENT.contains(answer.status()) && !ends);
+      return new AttemptEnd(answer, "", PATIENT.contains(answer.status()) && !ends);
     } catch (HttpTimeoutException e) {
-      return new Attempt(null, "timeout", false);
+      return new AttemptEnd(null, "timeout", false);
     } catch (IOException e) {
       LOG.debug("line {} of batch {}: {}", number, batch.id(), e.toString());
-      return new Attempt(null, "connection_failed", true);
+      return new AttemptEnd(null, "connection_failed", true);
     }
   }
 

@@ -14,6 +14,8 @@ final class Lines implements AutoCloseable {
   /** Maximum length of a line in bytes. */
   static final int LONGEST = 8 << 20;
 
+  private static final String BYTE_ORDER_MARK = "\ufeff";
+
   private final InputStream in;
   private int number;
   private boolean tooLong;
@@ -50,7 +52,12 @@ final class Lines implements AutoCloseable {
         tooLong = true;
       }
     }
-    return tooLong ? "" : line.toString(StandardCharsets.UTF_8);
+    if (tooLong) {
+      return "";
+    }
+    String text = line.toString(StandardCharsets.UTF_8);
+    // Programs on Windows put a byte order mark before the first line.
+    return number == 0 && text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text;
   }
 
   /** Number of the last line, from 1. */

@@ -9,6 +9,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Trusts only the certificate of the router's own listener, with any names and from any issuer. The
@@ -16,22 +17,30 @@ import javax.net.ssl.X509ExtendedTrustManager;
  * listener. Thread-safe.
  */
 final class OwnCertificate extends X509ExtendedTrustManager {
-  private final String file;
-  private volatile X509Certificate last;
+  private volatile String file;
+
+  /** Null if the listener has had no TLS. */
+  private volatile @Nullable X509Certificate last;
 
   /**
+   * @param file empty: the listener has no TLS
    * @throws IllegalArgumentException if the file has no certificate
    */
   OwnCertificate(String file) {
     this.file = file;
-    last = ServerTls.certificate(file);
+    last = file.isEmpty() ? null : ServerTls.certificate(file);
+  }
+
+  /** Uses another file from here on; empty: the listener has no TLS. */
+  void use(String next) {
+    file = next;
   }
 
   /** A context for connections to the listener. */
-  static SSLContext context(String file) {
+  SSLContext context() {
     try {
       SSLContext context = SSLContext.getInstance("TLS");
-      context.init(null, new TrustManager[] {new OwnCertificate(file)}, null);
+      context.init(null, new TrustManager[] {this}, null);
       return context;
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException(e);

@@ -24,6 +24,7 @@ final class RouterCaller implements LineCaller, AutoCloseable {
 
   private volatile String apiKey;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final OwnCertificate certificate;
   private final HttpClient http;
 
   private volatile @Nullable URI router;
@@ -35,15 +36,14 @@ final class RouterCaller implements LineCaller, AutoCloseable {
    */
   RouterCaller(String apiKey, String certificateFile) {
     this.apiKey = apiKey;
-    HttpClient.Builder client =
+    certificate = new OwnCertificate(certificateFile);
+    http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT)
-            .executor(threads);
-    if (!certificateFile.isEmpty()) {
-      client.sslContext(OwnCertificate.context(certificateFile));
-    }
-    http = client.build();
+            .executor(threads)
+            .sslContext(certificate.context())
+            .build();
   }
 
   /** Uses another key for requests that begin later; empty: none. */
@@ -51,8 +51,13 @@ final class RouterCaller implements LineCaller, AutoCloseable {
     apiKey = key;
   }
 
-  /** Sets the router's address, before the first request. */
-  void router(URI address) {
+  /**
+   * Sets the router's address for requests that begin later.
+   *
+   * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
+   */
+  void router(URI address, String certificateFile) {
+    certificate.use(certificateFile);
     router = address;
   }
 

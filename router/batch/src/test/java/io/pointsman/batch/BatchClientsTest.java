@@ -7,6 +7,7 @@ import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.CallerCheck;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -45,6 +46,25 @@ class BatchClientsTest {
     CallerCheck open = clients.around(CallerCheck.NONE);
     assertThat(open.confirms()).isFalse();
     assertThat(open.identifies()).isFalse();
+  }
+
+  /** While the directory changes, the batches of the earlier one stop. */
+  @Test
+  void theRequestsOfAnEarlierStoreCountForTheirClients() throws Exception {
+    BatchClients later = new BatchClients(() -> "other", _ -> null);
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      AtomicReference<CallerCheck.@Nullable Principal> found = new AtomicReference<>();
+      rig.script =
+          _ -> {
+            String secret = String.valueOf(rig.secrets.peek());
+            found.set(rig.principalOf(secret, ClientIdentity.UNKNOWN, later::around));
+            return BatchRig.ok("{}");
+          };
+      rig.client = new ClientIdentity(ClientIdentity.Kind.KEY, "alice", Set.of());
+      rig.await(rig.batch(rig.file(BatchRig.line("a")), ""), "completed");
+      assertThat(requireNonNull(found.get(), "client").client().name()).isEqualTo("alice");
+      assertThat(rig.principalOf("other", ClientIdentity.UNKNOWN, later::around)).isNull();
+    }
   }
 
   /** The key of its requests is that of batches, which is the same for all clients. */

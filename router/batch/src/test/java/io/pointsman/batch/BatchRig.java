@@ -29,7 +29,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The APIs over a store, with a scripted router. */
@@ -58,6 +60,7 @@ final class BatchRig implements AutoCloseable {
   /** What a wait does besides. */
   volatile LineRequests.Sleeper sleeper = _ -> {};
 
+  private final AtomicReference<BatchSettings> present;
   private final BatchStore store;
   private final BatchRunner runner;
 
@@ -80,13 +83,14 @@ final class BatchRig implements AutoCloseable {
   }
 
   BatchRig(Path directory, BatchSettings settings) throws IOException {
+    present = new AtomicReference<>(settings);
     store = BatchStore.open(directory);
     LineRequests requests =
-        new LineRequests(store, settings, this::call, clients, this::instant, this::sleep);
-    Owners owners = new Owners(true, settings.maxShare());
-    runner = new BatchRunner(store, settings, requests, clients, this::instant, owners);
+        new LineRequests(store, present::get, this::call, clients, this::instant, this::sleep);
+    Owners owners = new Owners(true, () -> present.get().maxShare());
+    runner = new BatchRunner(store, present::get, requests, clients, this::instant, owners);
     LocalRoutes.Builder builder = LocalRoutes.builder();
-    new FilesApi(store, settings, this::instant, BatchRig::id, owners).addTo(builder);
+    new FilesApi(store, present::get, this::instant, BatchRig::id, owners).addTo(builder);
     new BatchesApi(store, runner, this::instant, BatchRig::id, owners).addTo(builder);
     routes = builder.build();
   }
@@ -94,6 +98,12 @@ final class BatchRig implements AutoCloseable {
   BatchRig started() {
     runner.start();
     return this;
+  }
+
+  /** Uses other settings from here on. */
+  void use(BatchSettings next) {
+    present.set(next);
+    runner.follow();
   }
 
   private void sleep(long millis) throws InterruptedException {
@@ -148,6 +158,12 @@ final class BatchRig implements AutoCloseable {
 
   /** The client for which the router counts a request with this secret, with its owner. */
   CallerCheck.@Nullable Principal principalOf(String secret, ClientIdentity sender) {
+    return principalOf(secret, sender, check -> check);
+  }
+
+  /** The same with a check around that of this store. */
+  CallerCheck.@Nullable Principal principalOf(
+      String secret, ClientIdentity sender, UnaryOperator<CallerCheck> around) {
     RequestHeaders headers =
         new RequestHeaders() {
           @Override
@@ -160,7 +176,7 @@ final class BatchRig implements AutoCloseable {
             each.accept(BatchClients.HEADER, secret);
           }
         };
-    return clients.around(CallerCheck.NONE).sentFor(headers, sender);
+    return around.apply(clients.around(CallerCheck.NONE)).sentFor(headers, sender);
   }
 
   /** An answer of the API. */
@@ -211,7 +227,7 @@ final class BatchRig implements AutoCloseable {
     return new Reply(response.status(), document, text);
   }
 
-  /** The owner of what a client stores. */
+  /** The owner of a client's stored files. */
   static String ownerOf(Owners owners, ClientIdentity client, Map<String, String> headers) {
     Map<String, List<String>> lists = new HashMap<>();
     headers.forEach((name, value) -> lists.put(name, List.of(value)));

@@ -81,6 +81,75 @@ class BatchRunnerTest {
   }
 
   @Test
+  void aRunningBatchFollowsTheNumberOfParallelRequests() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      Semaphore answers = new Semaphore(0);
+      AtomicInteger running = new AtomicInteger();
+      AtomicInteger begun = new AtomicInteger();
+      AtomicInteger most = new AtomicInteger();
+      rig.script =
+          body -> {
+            begun.incrementAndGet();
+            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+            answers.acquire();
+            running.decrementAndGet();
+            return ok("{}");
+          };
+      StringBuilder lines = new StringBuilder();
+      for (int i = 0; i < 5; i++) {
+        lines.append(line("a" + i));
+      }
+      String batch = rig.batch(rig.file(lines.toString()), "");
+      Await.until("two run", () -> running.get() == 2);
+
+      rig.use(BatchRig.SETTINGS.withParallelism(3));
+      Await.until("three run", () -> running.get() == 3);
+
+      rig.use(BatchRig.SETTINGS.withParallelism(1));
+      most.set(0);
+      answers.release(3);
+      Await.until("the fourth runs", () -> begun.get() == 4);
+      answers.release(2);
+      assertThat(counts(rig.await(batch, "completed"))).isEqualTo("5+0/5");
+      assertThat(most.get()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void theNextAttemptAndTheNextBatchHaveTheNewLimits() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.use(BatchRig.SETTINGS.withAttempts(1).withMaxRequests(1));
+      rig.script = body -> BatchRig.answer(500, "{}");
+      rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(rig.sent).hasSize(1);
+
+      String two = rig.file(line("a") + line("b"));
+      rig.await(rig.batch(two, ""), "failed");
+      rig.use(BatchRig.SETTINGS.withAttempts(2).withMaxRequests(2));
+      rig.await(rig.batch(two, ""), "completed");
+      assertThat(rig.sent).hasSize(5);
+    }
+  }
+
+  /** The store holds more than a lowered limit; the batch that began before it goes on. */
+  @Test
+  void aLowerLimitOfTheStoreEndsNoBatch() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      CountDownLatch answers = new CountDownLatch(1);
+      rig.script =
+          body -> {
+            answers.await();
+            return ok("{\"large\":\"" + "x".repeat(1500) + "\"}");
+          };
+      String batch = rig.batch(rig.file(line("a") + line("b") + line("c")), "");
+      Await.until("it runs", () -> rig.sent.size() == 2);
+      rig.use(BatchRig.SETTINGS.withMaxTotalBytes(1024));
+      answers.countDown();
+      assertThat(counts(rig.await(batch, "completed"))).isEqualTo("3+0/3");
+    }
+  }
+
+  @Test
   void theProgressIsShownAndParallelRequestsAreBounded() throws Exception {
     try (BatchRig rig = new BatchRig(directory).started()) {
       Semaphore answers = new Semaphore(0);
@@ -227,7 +296,7 @@ class BatchRunnerTest {
     }
   }
 
-  /** All places are taken by batches with a request a minute. */
+  /** All slots are taken by batches with a request a minute. */
   @Test
   void batchesThatWaitForLimitsOfTheirClientLetOthersRun() throws Exception {
     try (BatchRig rig = new BatchRig(directory).started()) {

@@ -2,13 +2,18 @@ package io.pointsman.batch;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.Statement;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,6 +46,74 @@ class BatchStoreTest {
       assertThat(other).exists();
       assertThat(store.room().used()).isEqualTo(3);
       assertThat(store.room().used("key/alice")).isEqualTo(3);
+    }
+  }
+
+  /** Another process, which tries to lock the file of its argument. */
+  static final class OtherProcess {
+    private OtherProcess() {}
+
+    public static void main(String[] args) throws IOException {
+      try (FileChannel file = FileChannel.open(Path.of(args[0]), StandardOpenOption.WRITE)) {
+        System.exit(file.tryLock() == null ? 3 : 0);
+      }
+    }
+  }
+
+  private boolean isLocked() throws Exception {
+    String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    Process other =
+        new ProcessBuilder(
+                java,
+                "-cp",
+                System.getProperty("java.class.path"),
+                OtherProcess.class.getName(),
+                directory.resolve("lock").toString())
+            .inheritIO()
+            .start();
+    int code = other.waitFor();
+    assertThat(code).isIn(0, 3);
+    return code == 3;
+  }
+
+  @Test
+  void aRefusedStoreOfTheSameDirectoryLeavesTheLock(@TempDir Path elsewhere) throws Exception {
+    Path link = Files.createSymbolicLink(elsewhere.resolve("link"), directory);
+    try (BatchStore store = BatchStore.open(directory)) {
+      for (Path again : List.of(directory, directory.resolve("files/.."), link)) {
+        assertThatThrownBy(() -> BatchStore.open(again))
+            .isInstanceOf(IOException.class)
+            .hasMessage("batch.directory: %s is in use (expected: one router at a time)", again);
+      }
+      assertThat(store.room().used()).isZero();
+      assertThat(isLocked()).isTrue();
+    }
+    assertThat(isLocked()).isFalse();
+    BatchStore.open(link).close();
+  }
+
+  /** An open database would be closed only with the process. */
+  @Test
+  void aStoreThatCannotBeReadIsReleased() throws Exception {
+    BatchStore.open(directory).close();
+    try (Connection database =
+            DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
+        Statement statement = database.createStatement()) {
+      statement.execute("ALTER TABLE results RENAME COLUMN json TO other");
+    }
+    assertThatThrownBy(() -> BatchStore.open(directory)).isInstanceOf(UncheckedIOException.class);
+    assertThat(isLocked()).isFalse();
+    assertThat(directory.resolve("batch.db-wal")).doesNotExist();
+  }
+
+  /** The place can have gone with a directory that was in use before. */
+  @Test
+  void theDriverUnpacksInTheDirectoryInUse(@TempDir Path other) throws IOException {
+    BatchStore.open(other).close();
+    try (BatchStore store = BatchStore.open(directory)) {
+      assertThat(store.room().used()).isZero();
+      assertThat(System.getProperty("org.sqlite.tmpdir"))
+          .isEqualTo(directory.resolve("files").toString());
     }
   }
 

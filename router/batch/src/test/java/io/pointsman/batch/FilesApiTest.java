@@ -64,6 +64,15 @@ class FilesApiTest {
   }
 
   @Test
+  void aBatchThatIsNotUnicodeIsRefused() throws Exception {
+    try (BatchRig rig = new BatchRig(directory)) {
+      byte[] beyond = {0, 0, (byte) 0xFE, (byte) 0xFF, 0x7F, 0, 0, 0}; // no character in UTF-32
+      Map<String, String> json = Map.of("content-type", "application/json");
+      assertThat(rig.call("POST", "/v1/batches", beyond, json).status()).isEqualTo(400);
+    }
+  }
+
+  @Test
   void aFileSurvivesARestart() throws Exception {
     String id;
     try (BatchRig rig = new BatchRig(directory)) {

@@ -7,6 +7,7 @@ import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.engine.env.FileProblem;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import java.io.IOException;
 import java.io.InputStream;
@@ -66,7 +67,8 @@ final class AccessRecords {
     if (access.mutualTls() && !access.planeKey().isEmpty()) {
       throw new ConfigException(
           "decide.api-key: set beside admin-tls.client-ca-file, without a key for administrators"
-              + " (expected: admin.api-key, or the plane's certificate opens the admin paths)");
+              + " (expected: admin.api-key; otherwise every proxy with a certificate is an"
+              + " administrator)");
     }
     if (!AccessSettings.isLocal(access.host()) && !access.mutualTls()) {
       throw new ConfigException(
@@ -103,7 +105,8 @@ final class AccessRecords {
     try (InputStream in = Files.newInputStream(Path.of(name))) {
       read = new String(in.readNBytes(LONGEST_FILE), StandardCharsets.UTF_8).strip();
     } catch (IOException | IllegalArgumentException e) {
-      throw new ConfigException(file.path() + ": " + name + " cannot be read: " + e);
+      throw new ConfigException(
+          file.path() + ": " + name + " cannot be read: " + FileProblem.of(e));
     }
     if (read.isEmpty()) {
       throw new ConfigException(file.path() + ": " + name + " is empty (expected: a key)");

@@ -2,7 +2,7 @@ package io.pointsman.config;
 
 import io.pointsman.config.key.Key;
 import io.pointsman.config.value.InvalidItem;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +38,7 @@ public final class ConfigValues {
    *
    * @throws ConfigException if the value is invalid for this key
    */
-  public <T> void read(Key<T> key, Raw raw) {
+  public <T> void read(Key<T> key, RawValue raw) {
     try {
       set(key, key.type().read(raw));
       if (key.isSecret() && raw.where().equals(key.flag()) && !get(key).equals("")) {

@@ -37,7 +37,7 @@ final class DisaggRecords {
     return new SplitSettings(
         values.get(DisaggKeys.THRESHOLD),
         values.get(DisaggKeys.UNCACHED_THRESHOLD),
-        or(values, DisaggKeys.CACHED_SHARE, unset.heldShare()),
+        or(values, DisaggKeys.CACHED_SHARE, unset.cachedShare()),
         values.get(DisaggKeys.MAX_LOAD_GAP),
         values.get(DisaggKeys.MAX_PENDING_PREFILL),
         or(values, DisaggKeys.DECODE_CAN_PREFILL, unset.decodeServesWhole()),

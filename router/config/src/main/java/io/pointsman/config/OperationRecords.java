@@ -4,8 +4,8 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.FleetKeys;
-import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.ListenerKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.BatchSettings;
@@ -76,8 +76,8 @@ final class OperationRecords {
   }
 
   static boolean wakeSleeping(ConfigValues values) {
-    boolean wakes = values.get(FrontKeys.WAKE_SLEEPING);
-    if (wakes && !values.get(FrontKeys.DEFER_WITHOUT_WORKER).isPositive()) {
+    boolean wakes = values.get(QueueKeys.WAKE_SLEEPING);
+    if (wakes && !values.get(QueueKeys.DEFER_WITHOUT_WORKER).isPositive()) {
       throw new ConfigException(
           "queue.wake-sleeping: true while queue.defer-without-worker is 0 (expected: a time in"
               + " which an engine wakes)");

@@ -4,7 +4,7 @@ import static io.pointsman.config.RecordGroup.group;
 
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.ServerTlsKeys;
@@ -32,6 +32,7 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
@@ -121,7 +122,7 @@ public record PointsmanConfig(
 
   /**
    * Copy with the parts of {@code next} that a running router can take over. The rest needs a
-   * restart: TLS of listeners, threads, stores, and parts that only the start builds.
+   * restart: threads, stores, and parts that only the start builds.
    */
   public PointsmanConfig withLive(PointsmanConfig next) {
     PointsmanConfigBuilder live =
@@ -131,12 +132,14 @@ public record PointsmanConfig(
             .discovery(next.discovery)
             .kubernetes(next.kubernetes)
             .policy(next.policy)
-            .policies(policies.withLive(next.policies))
+            .pluginDirectory(next.pluginDirectory)
+            .policies(next.policies)
             .kvEvents(next.kvEvents)
             .kvTokens(next.kvTokens)
             .models(next.models)
             .tiers(next.tiers)
-            .disagg(disagg.withLive(next.disagg))
+            .disagg(next.disagg)
+            .peers(next.peers)
             .affinity(next.affinity)
             .engine(next.engine)
             .fleet(fleet.withLive(next.fleet))
@@ -144,31 +147,38 @@ public record PointsmanConfig(
             .probes(next.probes)
             .controlKeys(next.controlKeys)
             .engineTls(next.engineTls)
-            .admin(admin.withLive(next.admin))
+            .admin(next.admin)
+            .stackEndpoints(next.stackEndpoints)
             .decisions(next.decisions)
-            .decide(decide.withLive(next.decide))
-            .tracing(tracing.withLive(next.tracing))
+            .decide(next.decide)
+            .tracing(next.tracing)
             .wakeSleeping(next.wakeSleeping)
             .engineLoad(next.engineLoad)
+            .systemScheduling(next.systemScheduling)
             .log(next.log)
-            .metrics(metrics.withLive(next.metrics))
+            .metrics(next.metrics)
             .shadowPolicy(next.shadowPolicy)
             .capture(next.capture)
-            .access(access.withLive(next.access))
-            .batch(batch.withApiKey(next.batch.apiKey()));
-    if (!batch.enabled() || auth.provesAs(next.auth)) {
+            .access(next.access)
+            .batch(next.batch);
+    if (!keepsStore(next) || auth.provesAs(next.auth)) {
       live.auth(next.auth);
     }
     return live.build();
   }
 
-  /** With batches the address stays, because their requests go to it. */
+  /** True if the files keep their owners, which the keys and certificates of clients name. */
+  private boolean keepsStore(PointsmanConfig next) {
+    return batch.sharesStore(next.batch);
+  }
+
+  /** With batches the certificates of clients stay in use or not, because files have owners. */
   private ProxySettings liveProxy(PointsmanConfig next) {
     ProxySettings live = proxy.withLive(next.proxy);
-    ListenSettings address = proxy.listen();
-    return batch.enabled()
-        ? live.withListen(live.listen().at(address.host(), address.port()))
-        : live;
+    ListenSettings listen = live.listen();
+    ServerTlsSettings tls = proxy.listen().tls();
+    boolean sameOwners = tls.clientCaFile().isEmpty() == listen.tls().clientCaFile().isEmpty();
+    return keepsStore(next) && !sameOwners ? live.withListen(listen.withTls(tls)) : live;
   }
 
   /** True if a running router can change from this configuration to {@code next}. */
@@ -182,6 +192,12 @@ public record PointsmanConfig(
    * @throws ConfigException if values contradict each other
    */
   public static PointsmanConfig from(ConfigValues values) {
+    PointsmanConfig made = read(values);
+    ListenerPorts.check(made.proxy.listen(), made.access, made.metrics);
+    return made;
+  }
+
+  private static PointsmanConfig read(ConfigValues values) {
     DisaggSettings disagg = DisaggRecords.from(values);
     ProxySettings proxy = ProxyRecords.from(values);
     return new PointsmanConfig(
@@ -203,10 +219,10 @@ public record PointsmanConfig(
             values.get(RoutingKeys.UNKNOWN_MODEL), PolicyRecords.expectedModels(values)),
         FleetRecords.fleet(values),
         new AffinitySettings(
-            values.get(FrontKeys.SESSION_HEADER),
-            values.get(FrontKeys.OWNER_HEADERS),
-            values.get(FrontKeys.AFFINITY_REQUEST_HEADERS),
-            values.get(FrontKeys.SESSION_FIELD)),
+            values.get(HeaderKeys.SESSION_HEADER),
+            values.get(HeaderKeys.OWNER_HEADERS),
+            values.get(HeaderKeys.AFFINITY_REQUEST_HEADERS),
+            values.get(HeaderKeys.SESSION_FIELD)),
         proxy,
         group("health", () -> FleetRecords.controlKeys(values, proxy.upstream().keys())),
         group("engine-tls", () -> FleetRecords.engineTls(values)),

@@ -2,13 +2,13 @@ package io.pointsman.config;
 
 import static io.pointsman.config.RecordGroup.group;
 
-import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KvAwareKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.value.ModelPolicy;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.policy.PrioritySettings;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
@@ -77,7 +77,7 @@ final class PolicyRecords {
       for (Key<?> key : RoutingKeys.ofAModel()) {
         String written = each.settings().get(key.path());
         if (written != null) {
-          own.read(key, new Raw.Scalar(written, "model-policies"));
+          own.read(key, new RawValue.Scalar(written, "model-policies"));
         }
       }
       models.add(
@@ -104,7 +104,7 @@ final class PolicyRecords {
   static Set<String> expectedModels(ConfigValues values) {
     Set<String> expected = new HashSet<>(values.get(RoutingKeys.EXPECTED_MODELS));
     values.get(RoutingKeys.MODEL_POLICIES).forEach(each -> expected.add(each.model()));
-    values.get(FrontKeys.MODEL_QUEUES).forEach(each -> expected.add(each.model()));
+    values.get(QueueKeys.MODEL_QUEUES).forEach(each -> expected.add(each.model()));
     values.get(RoutingKeys.WORKERS).forEach(each -> expected.addAll(each.models()));
     return expected;
   }

@@ -7,8 +7,10 @@ import io.pointsman.config.key.ClientLimitKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.value.ModelQueue;
@@ -61,15 +63,15 @@ final class ProxyRecords {
             "limits",
             () ->
                 new DeferralSettings(
-                    values.get(FrontKeys.DEFER_BEYOND),
-                    values.get(FrontKeys.DEFER_AT_MOST),
-                    values.get(FrontKeys.QUEUE_SIZE),
-                    values.get(FrontKeys.DEFER_WITHOUT_WORKER))),
+                    values.get(QueueKeys.DEFER_BEYOND),
+                    values.get(QueueKeys.DEFER_AT_MOST),
+                    values.get(QueueKeys.QUEUE_SIZE),
+                    values.get(QueueKeys.DEFER_WITHOUT_WORKER))),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(
-            values.get(FrontKeys.REQUEST_ID_HEADERS),
-            values.get(FrontKeys.WORKER_HEADER),
+            values.get(HeaderKeys.REQUEST_ID_HEADERS),
+            values.get(HeaderKeys.WORKER_HEADER),
             values.get(DisaggKeys.STAGE_ERRORS),
             group("forwarded", () -> forwarded(values)),
             values.get(FrontKeys.FORWARD_HANDOVERS)),
@@ -77,8 +79,8 @@ final class ProxyRecords {
             "cors",
             () ->
                 new CorsSettings(
-                    values.get(FrontKeys.CORS_ENABLED), values.get(FrontKeys.CORS_ORIGINS))),
-        values.get(FrontKeys.SSE_KEEPALIVE),
+                    values.get(HeaderKeys.CORS_ENABLED), values.get(HeaderKeys.CORS_ORIGINS))),
+        values.get(HeaderKeys.SSE_KEEPALIVE),
         values.get(OperationKeys.DRAIN_TIMEOUT),
         values.get(OperationKeys.DRAIN_DELAY));
   }
@@ -104,8 +106,8 @@ final class ProxyRecords {
 
   private static ForwardedSettings forwarded(ConfigValues values) {
     return new ForwardedSettings(
-        values.get(FrontKeys.FORWARDED_SEND),
-        values.get(FrontKeys.TRUSTED_PROXIES).stream()
+        values.get(HeaderKeys.FORWARDED_SEND),
+        values.get(HeaderKeys.TRUSTED_PROXIES).stream()
             .map(text -> network("trusted-proxies", text))
             .toList());
   }
@@ -120,24 +122,24 @@ final class ProxyRecords {
 
   private static AdmissionSettings admission(ConfigValues values) {
     List<ModelLimit> models = new ArrayList<>();
-    for (ModelQueue each : values.get(FrontKeys.MODEL_QUEUES)) {
+    for (ModelQueue each : values.get(QueueKeys.MODEL_QUEUES)) {
       models.add(
           new ModelLimit(
               each.model(),
               each.maxConcurrent(),
-              orElse(each.queueSize(), values.get(FrontKeys.QUEUE_SIZE)),
-              orElse(each.fullStatus(), values.get(FrontKeys.QUEUE_FULL_STATUS))));
+              orElse(each.queueSize(), values.get(QueueKeys.QUEUE_SIZE)),
+              orElse(each.fullStatus(), values.get(QueueKeys.QUEUE_FULL_STATUS))));
     }
     return new AdmissionSettings(
-        values.get(FrontKeys.MAX_CONCURRENT),
-        values.get(FrontKeys.QUEUE_SIZE),
-        values.get(FrontKeys.QUEUE_TIMEOUT),
-        values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
-        values.get(FrontKeys.RATE_PER_SECOND),
-        values.get(FrontKeys.QUEUE_FULL_STATUS),
+        values.get(QueueKeys.MAX_CONCURRENT),
+        values.get(QueueKeys.QUEUE_SIZE),
+        values.get(QueueKeys.QUEUE_TIMEOUT),
+        values.get(QueueKeys.QUEUE_TIMEOUT_STATUS),
+        values.get(QueueKeys.RATE_PER_SECOND),
+        values.get(QueueKeys.QUEUE_FULL_STATUS),
         models,
-        values.get(FrontKeys.MAX_PRIORITY),
-        values.get(FrontKeys.HIGH_SHARE));
+        values.get(QueueKeys.MAX_PRIORITY),
+        values.get(QueueKeys.HIGH_SHARE));
   }
 
   private static int orElse(@Nullable Integer own, int ofAll) {

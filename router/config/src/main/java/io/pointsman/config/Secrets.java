@@ -2,7 +2,8 @@ package io.pointsman.config;
 
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
+import io.pointsman.engine.env.FileProblem;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +44,7 @@ public final class Secrets {
     try (InputStream in = Files.newInputStream(Path.of(file))) {
       text = new String(in.readNBytes(2 * LONGEST), StandardCharsets.UTF_8).strip();
     } catch (IOException | InvalidPathException e) {
-      throw new ConfigException(where + ": " + file + " cannot be read: " + e);
+      throw new ConfigException(where + ": " + file + " cannot be read: " + FileProblem.of(e));
     }
     return checked(where + ": " + file, text);
   }
@@ -54,16 +55,16 @@ public final class Secrets {
    *
    * @throws ConfigException if the source has no secret
    */
-  static Raw resolved(String path, Raw raw, Map<String, String> environment) {
-    if (!(raw instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+  static RawValue resolved(String path, RawValue raw, Map<String, String> environment) {
+    if (!(raw instanceof RawValue.Entries(Map<String, RawValue> entries, String where))) {
       return raw;
     }
     String name = where + ": " + path;
     if (entries.size() != 1) {
       throw new ConfigException(name + ": " + entries.keySet() + EXPECTED);
     }
-    Map.Entry<String, Raw> source = entries.entrySet().iterator().next();
-    if (!(source.getValue() instanceof Raw.Scalar(String text, _)) || text.isBlank()) {
+    Map.Entry<String, RawValue> source = entries.entrySet().iterator().next();
+    if (!(source.getValue() instanceof RawValue.Scalar(String text, _)) || text.isBlank()) {
       throw new ConfigException(name + ": " + source.getKey() + ": no text" + EXPECTED);
     }
     String secret =
@@ -72,17 +73,17 @@ public final class Secrets {
           case "file" -> ofFile(name, text);
           default -> throw new ConfigException(name + ": " + source.getKey() + EXPECTED);
         };
-    return new Raw.Scalar(secret, where);
+    return new RawValue.Scalar(secret, where);
   }
 
   /** A group of secrets by name, each replaced as {@link #resolved} says. */
-  static Raw resolvedEach(String path, Raw raw, Map<String, String> environment) {
-    if (!(raw instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+  static RawValue resolvedEach(String path, RawValue raw, Map<String, String> environment) {
+    if (!(raw instanceof RawValue.Entries(Map<String, RawValue> entries, String where))) {
       return raw;
     }
-    Map<String, Raw> all = new LinkedHashMap<>();
+    Map<String, RawValue> all = new LinkedHashMap<>();
     entries.forEach((name, value) -> all.put(name, resolved(path, value, environment)));
-    return new Raw.Entries(all, where);
+    return new RawValue.Entries(all, where);
   }
 
   private static String ofVariable(String where, String name, Map<String, String> environment) {

@@ -5,14 +5,13 @@ import static io.pointsman.config.RecordGroup.group;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.HealthRequestLabel;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.config.value.Resolve;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Reads a file with a list of workers, in YAML or JSON: the form of {@code workers} in the
@@ -33,11 +32,12 @@ public final class WorkerFile {
    */
   public static List<WorkerSpec> read(String name, String text, DisaggSettings disagg) {
     List<String> problems = new ArrayList<>();
-    Raw root = YamlTree.compose(name, text, MAX_DEPTH, problems).orElse(new Raw.Scalar("", name));
+    RawValue root =
+        YamlTree.compose(name, text, MAX_DEPTH, problems).orElse(new RawValue.Scalar("", name));
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
-    if (!(list(root) instanceof Raw.Items items)) {
+    if (!(list(root) instanceof RawValue.Items items)) {
       throw new ConfigException(
           root.where() + ": no list of workers (expected: a list; [] for no workers)");
     }
@@ -57,8 +57,8 @@ public final class WorkerFile {
     return workers;
   }
 
-  private static Raw list(Raw root) {
-    if (!(root instanceof Raw.Entries(Map<String, Raw> entries, _))) {
+  private static RawValue list(RawValue root) {
+    if (!(root instanceof RawValue.Entries(Map<String, RawValue> entries, _))) {
       return root;
     }
     for (String key : entries.keySet()) {
@@ -78,11 +78,12 @@ public final class WorkerFile {
    */
   static List<WorkerSpec> checked(String name, List<WorkerSpec> all, DisaggSettings disagg) {
     List<WorkerSpec> workers = all.stream().distinct().toList();
-    Set<String> ids = new HashSet<>();
+    Map<String, WorkerSpec> byId = new HashMap<>();
     for (WorkerSpec worker : workers) {
       String where = name + ": " + worker.id();
-      if (!ids.add(worker.id())) {
-        throw new ConfigException(where + " (expected: each id once)");
+      WorkerSpec other = byId.putIfAbsent(worker.id(), worker);
+      if (other != null) {
+        throw new ConfigException(name + ": " + sameId(other, worker));
       }
       group(where, () -> HealthRequestLabel.of(worker));
       String problem = disagg.problem(worker);
@@ -95,5 +96,24 @@ public final class WorkerFile {
       }
     }
     return workers;
+  }
+
+  /**
+   * The problem of two workers with one id, with the remedy.
+   *
+   * <p>The default id has no scheme, because it is shown where people look for a host. So {@code
+   * http} and {@code https} at one port have the same.
+   */
+  public static String sameId(WorkerSpec first, WorkerSpec second) {
+    String both =
+        first.url().equals(second.url())
+            ? "two workers at " + first.url()
+            : first.url() + " and " + second.url();
+    return second.id()
+        + ": "
+        + both
+        + " have this id (expected: one of them, or in a file an id for each: {url: "
+        + second.url()
+        + ", id: NAME})";
   }
 }

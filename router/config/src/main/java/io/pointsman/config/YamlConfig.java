@@ -4,7 +4,7 @@ import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,12 +62,12 @@ public final class YamlConfig {
     return reader.values;
   }
 
-  private void group(String path, Raw raw) {
+  private void group(String path, RawValue raw) {
     switch (raw) {
-      case Raw.Entries(Map<String, Raw> entries, _) ->
+      case RawValue.Entries(Map<String, RawValue> entries, _) ->
           entries.forEach((key, value) -> entry(path.isEmpty() ? key : path + "." + key, value));
-      case Raw.Scalar(String text, _) when text.isEmpty() -> {}
-      case Raw.Scalar _, Raw.Items _ ->
+      case RawValue.Scalar(String text, _) when text.isEmpty() -> {}
+      case RawValue.Scalar _, RawValue.Items _ ->
           problems.add(
               raw.where()
                   + ": "
@@ -76,13 +76,13 @@ public final class YamlConfig {
     }
   }
 
-  private Raw secret(Key<?> key, String path, Raw value) {
+  private RawValue secret(Key<?> key, String path, RawValue value) {
     return key.defaultValue() instanceof Map
         ? Secrets.resolvedEach(path, value, environment)
         : Secrets.resolved(path, value, environment);
   }
 
-  private void entry(String path, Raw value) {
+  private void entry(String path, RawValue value) {
     Key<?> key = ConfigKeys.at(path);
     if (key != null) {
       try {

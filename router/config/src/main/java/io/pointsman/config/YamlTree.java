@@ -2,7 +2,8 @@ package io.pointsman.config;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
+import io.pointsman.engine.env.FileProblem;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -75,7 +76,7 @@ public final class YamlTree {
     } catch (CharacterCodingException e) {
       throw new ConfigException(file + ": not UTF-8 (expected: a YAML file)");
     } catch (IOException e) {
-      throw new ConfigException(file + ": cannot be read: " + e.getMessage());
+      throw new ConfigException(file + ": cannot be read: " + FileProblem.of(e));
     }
   }
 
@@ -100,7 +101,8 @@ public final class YamlTree {
    * @param problems receives keys that are not scalars or appear twice
    * @throws ConfigException if the text is not YAML, or is nested too deeply
    */
-  public static Optional<Raw> compose(String name, String text, int depth, List<String> problems) {
+  public static Optional<RawValue> compose(
+      String name, String text, int depth, List<String> problems) {
     return new YamlTree(name, depth, problems, null, "").compose(text);
   }
 
@@ -111,7 +113,7 @@ public final class YamlTree {
    *     empty: none
    * @see #compose(String, String, int, List)
    */
-  public static Optional<Raw> compose(
+  public static Optional<RawValue> compose(
       String name,
       String text,
       int depth,
@@ -122,7 +124,7 @@ public final class YamlTree {
     return new YamlTree(name, depth, problems, variables, lenientGroup).compose(text);
   }
 
-  private Optional<Raw> compose(String text) {
+  private Optional<RawValue> compose(String text) {
     LoadSettings settings =
         LoadSettings.builder()
             .setLabel(name)
@@ -133,7 +135,8 @@ public final class YamlTree {
       return new Compose(settings).composeString(text).map(node -> raw(node, most, false));
     } catch (MarkedYamlEngineException e) {
       String line = e.getProblemMark().map(mark -> ":" + (mark.getLine() + 1)).orElse("");
-      throw new ConfigException(name + line + ": not YAML: " + e.getProblem());
+      String hint = e.getProblemMark().map(mark -> hint(text, mark.getLine())).orElse("");
+      throw new ConfigException(name + line + ": not YAML: " + e.getProblem() + hint);
     } catch (YamlEngineException e) {
       throw new ConfigException(name + ": not YAML: " + e.getMessage());
     } catch (StackOverflowError e) { // the parser has no limit of its own
@@ -141,7 +144,15 @@ public final class YamlTree {
     }
   }
 
-  private Raw raw(Node node, int depth, boolean lenient) {
+  /** In {@code [a, b]} and {@code {a: b}} the brace of a reference begins a group. */
+  private static String hint(String text, int line) {
+    String written = text.lines().skip(line).findFirst().orElse("");
+    return written.contains("${")
+        ? " (expected: quotes around a value with ${ in a list or group on one line)"
+        : "";
+  }
+
+  private RawValue raw(Node node, int depth, boolean lenient) {
     String where = where(node);
     if (++values > MOST_VALUES) {
       throw new ConfigException(where + ": more than " + MOST_VALUES + " values, with aliases");
@@ -151,11 +162,11 @@ public final class YamlTree {
     }
     return switch (node) {
       case ScalarNode scalar ->
-          new Raw.Scalar(
+          new RawValue.Scalar(
               scalar.getTag().equals(Tag.NULL) ? "" : text(scalar.getValue(), where, lenient),
               where);
       case SequenceNode sequence ->
-          new Raw.Items(
+          new RawValue.Items(
               sequence.getValue().stream().map(item -> raw(item, depth - 1, lenient)).toList(),
               where);
       case MappingNode mapping -> entries(mapping, depth, lenient);
@@ -168,9 +179,9 @@ public final class YamlTree {
     return variables == null ? text : variables.replaced(text, where, lenient);
   }
 
-  private Raw entries(MappingNode mapping, int depth, boolean lenient) {
-    Map<String, Raw> entries = new LinkedHashMap<>();
-    Raw merged = null;
+  private RawValue entries(MappingNode mapping, int depth, boolean lenient) {
+    Map<String, RawValue> entries = new LinkedHashMap<>();
+    RawValue merged = null;
     for (NodeTuple tuple : mapping.getValue()) {
       if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
         problems.add(where(tuple.getKeyNode()) + ": a key that is not a name (expected: a name)");
@@ -182,7 +193,7 @@ public final class YamlTree {
         continue;
       }
       boolean below = lenient || (!lenientGroup.isEmpty() && key.getValue().equals(lenientGroup));
-      Raw value = raw(tuple.getValueNode(), depth - 1, below);
+      RawValue value = raw(tuple.getValueNode(), depth - 1, below);
       if (merge) {
         merged = value;
       } else {
@@ -192,7 +203,7 @@ public final class YamlTree {
     if (merged != null) {
       merge(merged, entries);
     }
-    return new Raw.Entries(entries, where(mapping));
+    return new RawValue.Entries(entries, where(mapping));
   }
 
   private static boolean isMerge(ScalarNode key) {
@@ -200,13 +211,14 @@ public final class YamlTree {
   }
 
   /** Adds the keys of a group, or of a list of groups, that are not in {@code entries}. */
-  private void merge(Raw merged, Map<String, Raw> entries) {
+  private void merge(RawValue merged, Map<String, RawValue> entries) {
     switch (merged) {
-      case Raw.Entries(Map<String, Raw> others, _) -> others.forEach(entries::putIfAbsent);
-      case Raw.Items(List<Raw> groups, _)
-          when groups.stream().allMatch(Raw.Entries.class::isInstance) ->
+      case RawValue.Entries(Map<String, RawValue> others, _) ->
+          others.forEach(entries::putIfAbsent);
+      case RawValue.Items(List<RawValue> groups, _)
+          when groups.stream().allMatch(RawValue.Entries.class::isInstance) ->
           groups.forEach(group -> merge(group, entries));
-      case Raw.Items _, Raw.Scalar _ ->
+      case RawValue.Items _, RawValue.Scalar _ ->
           problems.add(
               merged.where()
                   + ": "

@@ -18,7 +18,7 @@ public final class ConfigFuzz {
     try {
       values = YamlConfig.parse(NAME, new String(input, UTF_8));
     } catch (ConfigException e) {
-      told(e);
+      assertNamed(e);
       return;
     }
     String printed = ConfigText.of(values);
@@ -35,7 +35,7 @@ public final class ConfigFuzz {
     }
   }
 
-  private static void told(ConfigException e) {
+  private static void assertNamed(ConfigException e) {
     boolean named =
         !e.problems().isEmpty() && e.problems().stream().allMatch(p -> p.startsWith(NAME));
     if (!named) {

@@ -23,6 +23,7 @@ import io.pointsman.config.key.KvTokenKeys;
 import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.key.TierKeys;
@@ -41,7 +42,7 @@ import io.pointsman.config.settings.MetricsSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.config.settings.ProbeSettings;
 import io.pointsman.config.settings.TracingSettings;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -196,8 +197,8 @@ class ConfigKeysTest {
         values.set(each.certificateFile(), "router.pem");
       }
     }
-    if (key.equals(FrontKeys.WAKE_SLEEPING)) {
-      values.set(FrontKeys.DEFER_WITHOUT_WORKER, Duration.ofSeconds(7));
+    if (key.equals(QueueKeys.WAKE_SLEEPING)) {
+      values.set(QueueKeys.DEFER_WITHOUT_WORKER, Duration.ofSeconds(7));
     }
     if (key.equals(ForwardKeys.RESOLVE)) {
       values.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://name:8000")));
@@ -222,7 +223,7 @@ class ConfigKeysTest {
     for (String candidate : CANDIDATES) {
       ConfigValues values = base(key);
       try {
-        values.read(key, new Raw.Scalar(candidate, "test"));
+        values.read(key, new RawValue.Scalar(candidate, "test"));
         PointsmanConfig.from(values);
       } catch (ConfigException _) {
         continue;
@@ -436,7 +437,7 @@ class ConfigKeysTest {
 
   private static PointsmanConfig otherAddress(Key<?> key) {
     ConfigValues values = changed(key);
-    values.read(key, new Raw.Scalar("h:2", "test"));
+    values.read(key, new RawValue.Scalar("h:2", "test"));
     return PointsmanConfig.from(values);
   }
 

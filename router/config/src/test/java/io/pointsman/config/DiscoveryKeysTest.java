@@ -7,7 +7,7 @@ import io.pointsman.config.key.DiscoveryKeys;
 import io.pointsman.config.settings.DiscoverySettings;
 import io.pointsman.config.settings.DiscoverySettings.DnsName;
 import io.pointsman.config.settings.DiscoverySettings.FileSource;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.fleet.Role;
 import java.time.Duration;
 import java.util.List;
@@ -55,7 +55,7 @@ class DiscoveryKeysTest {
   @Test
   void aFlagNamesAddressesOrServiceRecords() {
     ConfigValues values = new ConfigValues();
-    values.read(DiscoveryKeys.DNS, new Raw.Scalar("engines:8000,_http._tcp.engines", "--dns"));
+    values.read(DiscoveryKeys.DNS, new RawValue.Scalar("engines:8000,_http._tcp.engines", "--dns"));
     List<DnsName> names = values.get(DiscoveryKeys.DNS);
     assertThat(names)
         .extracting(DnsName::shown)

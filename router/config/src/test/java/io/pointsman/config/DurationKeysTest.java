@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.ForwardKeys;
-import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.key.QueueKeys;
+import io.pointsman.config.value.RawValue;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -26,7 +26,7 @@ class DurationKeysTest {
   /** The value read for a key, or the error message. */
   private static String read(Key<?> key, String written) {
     try {
-      return String.valueOf(key.type().read(new Raw.Scalar(written, "test")));
+      return String.valueOf(key.type().read(new RawValue.Scalar(written, "test")));
     } catch (IllegalArgumentException e) {
       return String.valueOf(e.getMessage()).replaceFirst("^" + written + " ", "");
     }
@@ -56,7 +56,7 @@ class DurationKeysTest {
         YamlConfig.parse(
             "router.yaml",
             "queue: {defer-beyond: 0}\nretry: {initial-backoff: 0}\ntimeouts: {idle: 0}\n");
-    assertThat(values.get(FrontKeys.DEFER_BEYOND)).isZero();
+    assertThat(values.get(QueueKeys.DEFER_BEYOND)).isZero();
     assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isZero();
     assertThat(values.get(ForwardKeys.IDLE_TIMEOUT)).isZero();
     assertThat(ConfigText.of(values)).contains("defer-beyond: 0\n").contains("idle: \"off\"\n");

@@ -3,7 +3,7 @@ package io.pointsman.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.value.ModelQueue;
 import io.pointsman.proxy.admission.ModelLimit;
 import java.util.List;
@@ -62,10 +62,10 @@ class ModelQueuesTest {
   void modelQueuesArePrintedAsRead() {
     List<ModelQueue> queues =
         List.of(new ModelQueue("a/b:c", 1, 0, 503), new ModelQueue("d", 9, null, null));
-    String written = FrontKeys.MODEL_QUEUES.type().format(queues);
+    String written = QueueKeys.MODEL_QUEUES.type().format(queues);
 
     ConfigValues values = YamlConfig.parse("router.yaml", "limits: {models: " + written + "}");
 
-    assertThat(values.get(FrontKeys.MODEL_QUEUES)).isEqualTo(queues);
+    assertThat(values.get(QueueKeys.MODEL_QUEUES)).isEqualTo(queues);
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.PodSelector;
@@ -21,6 +22,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class YamlConfigTest {
@@ -61,7 +63,7 @@ class YamlConfigTest {
     assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isEqualTo(Duration.ofMillis(250));
     assertThat(values.get(FrontKeys.MAX_BODY)).isEqualTo(65_536);
     assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("round_robin");
-    assertThat(values.get(FrontKeys.SSE_KEEPALIVE)).isEqualTo(Duration.ofSeconds(15));
+    assertThat(values.get(HeaderKeys.SSE_KEEPALIVE)).isEqualTo(Duration.ofSeconds(15));
     assertThat(values.has(FleetKeys.HEALTH_INTERVAL)).isFalse();
   }
 
@@ -89,23 +91,38 @@ class YamlConfigTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "workers: [{url: \"http://a:1\", id: e}, {url: \"http://b:1\", id: e}]",
-        "workers: [{url: \"http://a:1\", id: e, rank: 0}, {url: \"http://a:1\", id: e, rank: 1}]",
-        "workers: [{url: \"http://a:1\", max-in-flight: 2, id: e}, {url: \"http://a:1\", id: e}]",
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{url: \"http://a:1\", id: e}, {url: \"http://b:1\", id: e}"
+            + "|e: http://a:1 and http://b:1 have this id (expected: one of them, or in a file an"
+            + " id for each: {url: http://b:1, id: NAME})",
+        "{url: \"http://a:1\", id: e, rank: 0}, {url: \"http://a:1\", id: e, rank: 1}"
+            + "|e: two workers at http://a:1 have this id (expected: one of them, or in a file an"
+            + " id for each: {url: http://a:1, id: NAME})",
+        "{url: \"http://a:1\", max-in-flight: 2}, {url: \"http://a:1\"}"
+            + "|a:1: two workers at http://a:1 have this id (expected: one of them, or in a file"
+            + " an id for each: {url: http://a:1, id: NAME})",
       })
-  void anIdBelongsToOneWorker(String written) {
-    assertThatThrownBy(() -> PointsmanConfig.from(parse(written)))
+  void anIdBelongsToOneWorker(String written, String problem) {
+    assertThatThrownBy(() -> PointsmanConfig.from(parse("workers: [" + written + "]")))
         .isInstanceOf(ConfigException.class)
-        .hasMessage("workers: e (expected: each id once)");
+        .hasMessage("workers: " + problem);
   }
 
   @Test
   void urlsThatDifferInTheirSchemeNeedIds() {
     assertThatThrownBy(() -> PointsmanConfig.from(parse("workers: \"http://a:1,https://a:1\"")))
         .isInstanceOf(ConfigException.class)
-        .hasMessage("workers: a:1 (expected: each id once)");
+        .hasMessage(
+            "workers: a:1: http://a:1 and https://a:1 have this id (expected: one of them, or in a"
+                + " file an id for each: {url: https://a:1, id: NAME})");
+    assertThat(
+            PointsmanConfig.from(
+                    parse("workers: [\"http://a:1\", {url: \"https://a:1\", id: tls}]"))
+                .workers())
+        .extracting(WorkerSpec::id)
+        .containsExactly("a:1", "tls");
   }
 
   @Test
@@ -311,7 +328,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void aWrongValueIsRefusedWithWhatWasExpected() {
+  void aWrongValueIsRefusedWithItsExpectedValue() {
     refused(
         "listen:\n  port: 70000\n",
         "router.yaml:2: listen.port: 70000 (expected: a whole number, 0 to 65535)");
@@ -347,6 +364,33 @@ class YamlConfigTest {
         "cors:\n  allowed-origins:\n    - https://a.example\n    - [b]\n",
         "router.yaml:4: cors.allowed-origins[1]: a list (expected: origins such as"
             + " https://chat.example)");
+  }
+
+  @Test
+  void aReferenceWithoutQuotesInAListOnOneLineIsNamed() {
+    String hint = " (expected: quotes around a value with ${ in a list or group on one line)";
+    for (String list : List.of("[${HOST}]", "[\"http://a:1\", http://${HOST}:1]")) {
+      assertThatThrownBy(
+              () -> YamlConfig.parse("router.yaml", "policy: random\nworkers: " + list + "\n"))
+          .as(list)
+          .isInstanceOf(ConfigException.class)
+          .hasMessageMatching("router.yaml:2: not YAML: .*")
+          .hasMessageEndingWith(hint);
+    }
+    assertThatThrownBy(() -> YamlConfig.parse("router.yaml", "workers: [a\n"))
+        .hasMessageNotContaining("quotes");
+  }
+
+  @Test
+  void theMessageForAUrlWithAPasswordDoesNotShowIt() {
+    refused(
+        "workers: [\"http://user:secret@a:1\"]\n",
+        "router.yaml:1: workers[0]: http://***@a:1: a user or password (expected: http://host:port"
+            + " with an optional path)");
+    refused(
+        "workers: [{url: \"HTTP://a:1\"}]\n",
+        "router.yaml:1: workers[0]: HTTP://a:1: a scheme in upper case (expected: http://host:port"
+            + " with an optional path)");
   }
 
   @Test

@@ -27,9 +27,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the pods' workers in the fleet up to date. It always compares all pods, so a lost or
- * repeated event changes nothing. It changes only workers that it has added itself. An engine that
- * is already in the fleet is not added again. A worker that was removed by hand stays out until its
- * pod changes. One thread.
+ * repeated event changes nothing. It changes only its own workers. An engine that is already in the
+ * fleet is not added again. A worker that was removed by hand stays out until its pod changes. One
+ * thread.
  *
  * <p>A pod that becomes unready keeps its worker while the worker has requests in flight. Such an
  * engine is often overloaded. A new worker would lose the load, breaker and prefixes of the old
@@ -85,8 +85,8 @@ final class PodFleet {
   }
 
   /**
-   * Takes over the workers that another instance has added or shared. Those that the next pods
-   * include stay the same workers, also under another name, for example after a second port.
+   * Takes over the workers that another instance has added or shared. Workers that the next pods
+   * include stay the same, also under another name, for example after a second port.
    */
   void after(PodFleet before) {
     own.putAll(before.own);
@@ -164,7 +164,7 @@ final class PodFleet {
     add(missing(wanted.values().stream().filter(Wanted::ready).map(Wanted::spec).toList()));
   }
 
-  /** Keeps a worker whose spec has another name; the worker itself keeps its name. */
+  /** Keeps a worker if only the name in its spec differs. The worker keeps its name. */
   private void rename(Map<String, Wanted> wanted) {
     Map<WorkerSpec, String> missing = new HashMap<>();
     wanted.forEach(
@@ -199,7 +199,7 @@ final class PodFleet {
       Wanted now = wanted.get(entry.getKey());
       boolean busy = !worker.left() && worker.inFlight() > 0;
       if (now != null && now.spec().equals(each.wanted()) && (now.ready() || busy)) {
-        drain(worker, !now.ready() && !sources.heldByOthers(SELF, worker));
+        drain(worker, !now.ready() && !sources.listedByOthers(SELF, worker));
       } else {
         all.remove();
         if (sources.release(SELF, worker.id())) {

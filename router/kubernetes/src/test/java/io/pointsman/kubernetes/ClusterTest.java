@@ -76,6 +76,6 @@ class ClusterTest {
   @Test
   void aConfiguredUrlPrecedesBoth() throws IOException {
     Files.writeString(directory.resolve("kubeconfig"), KUBECONFIG);
-    assertThat(asked("https://told.example:1")).startsWith("https://told.example:1");
+    assertThat(asked("https://kube.example:1")).startsWith("https://kube.example:1");
   }
 }

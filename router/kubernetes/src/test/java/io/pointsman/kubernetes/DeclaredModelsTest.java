@@ -32,7 +32,7 @@ class DeclaredModelsTest {
   }
 
   @Test
-  void theTemplateOfPodsHasWhatAWorkloadItselfLacks() {
+  void theTemplateOfPodsCompletesAWorkload() {
     ObjectMeta pods =
         meta("")
             .addToAnnotations("pointsman.io/model", "of-pods")

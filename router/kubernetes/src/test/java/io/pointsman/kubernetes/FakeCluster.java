@@ -149,7 +149,7 @@ final class FakeCluster implements AutoCloseable {
   }
 
   /** Reports to all watches that their version was compacted. */
-  void tellWatchesGone() {
+  void reportWatchesGone() {
     for (WebSocket watch : door.taken()) {
       watch.send(gone());
     }

@@ -35,11 +35,11 @@ class PodDiscoveryTest {
   private final FakeClock clock = new FakeClock();
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   private final List<PodDiscovery> started = new ArrayList<>();
-  private final Heard heard = new Heard();
+  private final RecordedPods recorded = new RecordedPods();
   private FakeCluster cluster;
 
   /** The newest reports. */
-  private static final class Heard implements PodDiscovery.Listener {
+  private static final class RecordedPods implements PodDiscovery.Listener {
     private volatile Set<String> models = Set.of();
     private volatile Map<String, String> aliases = Map.of();
     private volatile boolean away;
@@ -85,7 +85,7 @@ class PodDiscoveryTest {
   }
 
   private PodDiscovery start(KubernetesSettings settings, Fleet fleet) {
-    return PodDiscovery.open(settings, fleet, new WorkerSources(fleet), clock::nanos, heard)
+    return PodDiscovery.open(settings, fleet, new WorkerSources(fleet), clock::nanos, recorded)
         .begin();
   }
 
@@ -296,7 +296,7 @@ class PodDiscoveryTest {
     awaitWorkers("a/one", "a/two");
     int lists = cluster.lists();
     cluster.refuse(503);
-    cluster.tellWatchesGone();
+    cluster.reportWatchesGone();
     cluster.delete("one");
     cluster.put(Pods.ready("three", "10.0.0.3"));
     cluster.refuse(0);
@@ -392,13 +392,13 @@ class PodDiscoveryTest {
     cluster.open();
     cluster.put(deployment("llama", "org/llama", 0));
     started.add(start(settings(KubernetesSettings.Find.PODS, true), fleet));
-    await("llama", () -> heard.models.equals(Set.of("org/llama")));
+    await("llama", () -> recorded.models.equals(Set.of("org/llama")));
     await("three watches", () -> cluster.openWatches() == 3);
     cluster.put(statefulSet("qwen", "qwen"));
-    await("both", () -> heard.models.equals(Set.of("org/llama", "qwen")));
-    await("an alias", () -> heard.aliases.equals(Map.of("fast", "qwen")));
+    await("both", () -> recorded.models.equals(Set.of("org/llama", "qwen")));
+    await("an alias", () -> recorded.aliases.equals(Map.of("fast", "qwen")));
     cluster.delete(deployment("llama", "org/llama", 0));
-    await("qwen", () -> heard.models.equals(Set.of("qwen")));
+    await("qwen", () -> recorded.models.equals(Set.of("qwen")));
     assertThat(ids()).isEmpty();
   }
 
@@ -414,13 +414,13 @@ class PodDiscoveryTest {
         "the outage is reported",
         () -> {
           clock.advance(Duration.ofSeconds(1));
-          return heard.away;
+          return recorded.away;
         });
     cluster.put(Pods.ready("two", "10.0.0.2"));
     awaitWorkers("a/one", "a/two");
     cluster.forbid("");
-    await("llama", () -> heard.models.equals(Set.of("llama")));
-    await("the API is back", () -> !heard.away);
+    await("llama", () -> recorded.models.equals(Set.of("llama")));
+    await("the API is back", () -> !recorded.away);
   }
 
   @Test
@@ -428,9 +428,9 @@ class PodDiscoveryTest {
     watched("a");
     Pod pod = Pods.annotated(Pods.ready("one", "10.0.0.1"), "pointsman.io/model", "llama");
     cluster.put(Pods.annotated(pod, "pointsman.io/model-aliases", "gpt-4,fast"));
-    await("aliases", () -> heard.aliases.equals(Map.of("gpt-4", "llama", "fast", "llama")));
+    await("aliases", () -> recorded.aliases.equals(Map.of("gpt-4", "llama", "fast", "llama")));
     cluster.delete("one");
-    await("no alias", () -> heard.aliases.isEmpty());
+    await("no alias", () -> recorded.aliases.isEmpty());
   }
 
   @Test
@@ -480,13 +480,13 @@ class PodDiscoveryTest {
     PodDiscovery first = start(settings(KubernetesSettings.Find.PODS, true), fleet);
     started.add(first);
     awaitWorkers("a/one");
-    await("llama", () -> heard.models.equals(Set.of("org/llama")));
+    await("llama", () -> recorded.models.equals(Set.of("org/llama")));
 
     first.close();
     first.leave();
 
     assertThat(ids()).isEmpty();
-    assertThat(heard.models).isEmpty();
+    assertThat(recorded.models).isEmpty();
   }
 
   @Test
@@ -497,6 +497,6 @@ class PodDiscoveryTest {
 
   private PodDiscovery open(PodSelector selector, WorkerSources sources) {
     KubernetesSettings settings = new KubernetesSettings(selector, "a", 8000, 1, cluster.url());
-    return PodDiscovery.open(settings, fleet, sources, clock::nanos, heard);
+    return PodDiscovery.open(settings, fleet, sources, clock::nanos, recorded);
   }
 }

@@ -138,7 +138,7 @@ class AbortTest {
       second.close();
 
       ProxyRig.await("gone from the queue", () -> rig.server().queued() == 0);
-      ProxyRig.await("told", () -> !rig.waits.isEmpty());
+      ProxyRig.await("reported", () -> !rig.waits.isEmpty());
       assertThat(rig.waits).containsExactly(false);
       engine.now(Answer.ok());
       first.close();

@@ -159,12 +159,16 @@ class AdminListenerTest {
         ProxyRig rig = rig()) {
       rig.worker(engine.url());
 
+      WireClient kept = rig.connect();
       for (String method : List.of("POST", "GET", "PUT", "DELETE", "OPTIONS")) {
-        WireResponse response = rig.ask(call(method, target));
+        kept.send(call(method, "/v1/open"));
+        assertThat(kept.read().status()).isEqualTo(200);
+        kept.send(call(method, target));
+        WireResponse response = kept.read();
         assertThat(response.status()).as(method + " " + target).isEqualTo(404);
         assertThat(response.text()).isEqualTo("closed");
       }
-      assertThat(engine.requests()).isEmpty();
+      assertThat(engine.requests()).hasSize(5);
     }
   }
 
@@ -254,6 +258,10 @@ class AdminListenerTest {
 
       assertThat(engine.requests().get(0).line()).isEqualTo("POST /v1/completions?a=%20 HTTP/1.1");
       assertThat(engine.requests().get(1).line()).isEqualTo("POST /v1/other%2Fpath HTTP/1.1");
+      for (int i = 2; i < 4; i++) {
+        assertThat(rig.ask(ProxyRig.post("/v1//completions", body)).status()).isEqualTo(200);
+        assertThat(engine.requests().get(i).line()).isEqualTo("POST /v1/completions HTTP/1.1");
+      }
     }
   }
 

@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.proxy.identity.KeyRing;
 import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.ClosedPaths;
@@ -43,6 +44,9 @@ class AdminTlsTest {
           .on("POST", "/act", r -> LocalResponse.text(200, r.caller() + "."))
           .build();
 
+  private static final String ACT =
+      "POST /act HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+
   @TempDir private static Path directory = Path.of(".");
   private static @Nullable TestCertificate first;
   private static @Nullable TestCertificate second;
@@ -77,7 +81,10 @@ class AdminTlsTest {
   }
 
   private ProxyRig rig(ServerTlsSettings tls, String key) throws IOException {
-    AdminGuard guard = new AdminGuard(List.of(), key, "");
+    return rig(tls, new AdminGuard(List.of(), key, ""));
+  }
+
+  private ProxyRig rig(ServerTlsSettings tls, AdminGuard guard) throws IOException {
     AdminPaths admin = new AdminPaths(ROUTES, LocalRoutes.NONE, ClosedPaths.NONE, guard);
     ProxySettings usual = ProxySettings.DEFAULTS;
     ProxySettings settings = usual.withListen(usual.listen().withTlsProvider(provider));
@@ -253,6 +260,62 @@ class AdminTlsTest {
       try (SSLSocket fresh = socket(rig, context)) {
         assertThat(ask(fresh)).startsWith("HTTP/1.1 200 ");
         assertThat(name(fresh)).isEqualTo("CN=second");
+      }
+    }
+  }
+
+  @Test
+  void otherAuthoritiesInTheSameFileEndOpenConnections() throws Exception {
+    String authorities = "ca-" + transport + "-" + provider + ".crt";
+    Files.copy(directory.resolve("operator.crt"), directory.resolve(authorities));
+    try (ProxyRig rig = rig(tls("first", authorities, ClientCertificates.REQUIRED), "");
+        SSLSocket revoked = socket(rig, trusting(operator, first))) {
+      assertThat(ask(revoked)).startsWith("HTTP/1.1 200 ");
+
+      Files.copy(
+          directory.resolve("second.crt"),
+          directory.resolve(authorities),
+          StandardCopyOption.REPLACE_EXISTING);
+      rig.server().refreshTls();
+
+      assertThat(revoked.getInputStream().read()).as("the connection ends").isEqualTo(-1);
+      try (SSLSocket known = socket(rig, trusting(second, first))) {
+        assertThat(ask(known)).startsWith("HTTP/1.1 200 ");
+      }
+    }
+  }
+
+  /** While a change is applied, the listener can have other TLS than the check of the calls. */
+  @Test
+  void certificatesInPlaceOfAKeyAreThoseOfTheConnection() throws Exception {
+    ServerTlsSettings mutual = tls("first", "operator.crt", ClientCertificates.REQUIRED);
+    AdminGuard guard = new AdminGuard(List.of(), "", "", KeyRing.NONE, false, true);
+    try (ProxyRig rig = rig(mutual, guard)) {
+      try (SSLSocket known = socket(rig, trusting(operator, first))) {
+        assertThat(ask(known)).startsWith("HTTP/1.1 200 ");
+      }
+      ProxyServer.TlsChange change =
+          rig.server().preparedTls(rig.settings().listen(), ServerTlsSettings.OFF);
+      change.apply();
+      try (WireClient plain = new WireClient(rig.adminPort())) {
+        assertThat(plain.send(ACT).read().status()).isEqualTo(401);
+      }
+      change.finish();
+    }
+  }
+
+  @Test
+  void aConnectionThatWasAcceptedUnderAnUndoneChangeEnds() throws Exception {
+    ServerTlsSettings mutual = tls("first", "operator.crt", ClientCertificates.REQUIRED);
+    try (ProxyRig rig = rig(mutual, "")) {
+      ProxyServer.TlsChange change =
+          rig.server().preparedTls(rig.settings().listen(), ServerTlsSettings.OFF);
+      change.apply();
+      try (WireClient between = new WireClient(rig.adminPort())) {
+        assertThat(between.send(ACT).read().status()).isEqualTo(200);
+        change.undo();
+        change.drop();
+        assertThat(between.atEnd()).isTrue();
       }
     }
   }

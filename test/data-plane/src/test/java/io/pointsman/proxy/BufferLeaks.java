@@ -6,6 +6,7 @@ import io.pointsman.testkit.Garbage;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -24,11 +25,23 @@ final class BufferLeaks {
     LOG.addHandler(new Listener());
   }
 
+  private static final AtomicBoolean DUE = new AtomicBoolean();
+
   private BufferLeaks() {}
 
   /** Starts the detection. */
   static void watch() {
     ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
+  }
+
+  /** Requests a check after the last test of the class. */
+  static void checkLater() {
+    DUE.set(true);
+  }
+
+  /** True if a check was requested since the last call. */
+  static boolean due() {
+    return DUE.getAndSet(false);
   }
 
   /** The leaks since the last call. */
@@ -42,9 +55,9 @@ final class BufferLeaks {
 
   private static final class Listener extends Handler {
     @Override
-    public void publish(LogRecord told) {
-      if (told.getMessage().startsWith("LEAK")) {
-        FOUND.add(told.getMessage());
+    public void publish(LogRecord entry) {
+      if (entry.getMessage().startsWith("LEAK")) {
+        FOUND.add(entry.getMessage());
       }
     }
 

@@ -5,15 +5,24 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.http2.Http2FrontSettings;
+import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ClosedPaths;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.ServedPaths;
+import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
+import io.pointsman.proxy.wire.Network;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,7 +36,7 @@ class ChangedSettingsTest {
   private static final LimitSettings SMALL = new LimitSettings(20, 1024, 256, 10, 1 << 20);
 
   private static void use(ProxyRig rig, ProxySettings next) {
-    rig.server().use(next, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+    rig.server().use(next, AffinitySettings.DEFAULT, ServedPaths.NONE, CallerCheck.NONE);
   }
 
   @Test
@@ -43,6 +52,32 @@ class ChangedSettingsTest {
       assertThat(client.read().status()).isEqualTo(413);
       use(rig, rig.settings());
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY + " ".repeat(50))).status()).isEqualTo(200);
+    }
+  }
+
+  /** A connection remembers the last path that went to a worker. */
+  @Test
+  void aKeptConnectionGetsTheNewClosedPaths() throws Exception {
+    ClosedPaths closed =
+        ClosedPaths.builder().close(CHAT, _ -> LocalResponse.text(404, "closed")).build();
+    AdminPaths closing =
+        new AdminPaths(
+            LocalRoutes.NONE, LocalRoutes.NONE, closed, new AdminGuard(List.of(), "", ""));
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      for (int i = 0; i < 3; i++) {
+        client.send(ProxyRig.post(CHAT, BODY));
+        assertThat(client.read().status()).isEqualTo(200);
+      }
+      rig.server()
+          .use(rig.settings(), AffinitySettings.DEFAULT, ServedPaths.of(closing), CallerCheck.NONE);
+      client.send(ProxyRig.post(CHAT, BODY));
+      assertThat(client.read().text()).isEqualTo("closed");
+      use(rig, rig.settings());
+      client.send(ProxyRig.post(CHAT, BODY));
+      assertThat(client.read().status()).isEqualTo(200);
     }
   }
 
@@ -172,16 +207,41 @@ class ChangedSettingsTest {
       client.send(ProxyRig.post(CHAT, BODY));
       assertThat(client.read().status()).isEqualTo(200);
       rig.server()
-          .use(rig.settings(), AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NOBODY);
+          .use(rig.settings(), AffinitySettings.DEFAULT, ServedPaths.NONE, CallerCheck.NOBODY);
       client.send(ProxyRig.post(CHAT, BODY));
       assertThat(client.read().status()).isEqualTo(401);
+    }
+  }
+
+  /** A proxy in front keeps its connections for hours. */
+  @Test
+  void aKeptConnectionIsTrustedByTheNewSettings() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient proxy = rig.connect();
+      String request = ProxyRig.post(CHAT, "x-forwarded-for: 9.9.9.9\r\n", BODY);
+      ForwardedSettings trusting = new ForwardedSettings(true, List.of(Network.of("127.0.0.0/8")));
+      HeaderSettings headers = rig.settings().headers();
+      assertThat(proxy.send(request).read().status()).isEqualTo(200);
+
+      use(
+          rig,
+          rig.settings()
+              .withHeaders(new HeaderSettings(headers.requestIdHeaders(), true, false, trusting)));
+      assertThat(proxy.send(request).read().status()).isEqualTo(200);
+      use(rig, rig.settings());
+      assertThat(proxy.send(request).read().status()).isEqualTo(200);
+
+      assertThat(engine.requests().stream().map(each -> each.header("x-forwarded-for")))
+          .containsExactly("127.0.0.1", "9.9.9.9, 127.0.0.1", "127.0.0.1");
     }
   }
 
   @Test
   void fixedSettingsAreRefused() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS)) {
-      ProxySettings other = rig.settings().withListen(rig.settings().listen().withBacklog(7));
+      ProxySettings other = rig.settings().withListen(rig.settings().listen().withEventLoops(7));
       assertThatIllegalArgumentException().isThrownBy(() -> use(rig, other));
     }
   }

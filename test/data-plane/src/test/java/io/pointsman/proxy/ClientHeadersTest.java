@@ -131,7 +131,7 @@ class ClientHeadersTest {
             "X-Data-Parallel-Rank",
             "X-Data-Parallel-Host-Port",
             "X-Pointsman-Worker",
-            "x-pointsman-hold",
+            "x-pointsman-lease-ttl",
             "X-Prefiller-Host-Port",
             "X-Encoder-Hosts-Ports",
             "X-Gateway-Destination-Endpoint",

@@ -12,6 +12,7 @@ import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.TestCertificate;
+import io.pointsman.testkit.TestCertificate.KeyKind;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.Faults.EventStream;
@@ -26,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -345,17 +347,10 @@ class ClientTlsTest {
 
   /** BoringSSL signs with RSA and three curves only. */
   @ParameterizedTest
-  @CsvSource({
-    "true, -keyalg RSA -keysize 2048",
-    "true, -keyalg EC -groupname secp384r1",
-    "true, -keyalg EC -groupname secp521r1",
-    "false, -keyalg Ed25519",
-    "false, -keyalg RSASSA-PSS -keysize 2048"
-  })
-  void keysOfEachKindServe(boolean everywhere, String options) throws Exception {
-    String name = "kind" + options.replace(' ', '-') + transport + provider;
-    TestCertificate own =
-        TestCertificate.make(directory, name, "dns:localhost", List.of(options.split(" ", -1)));
+  @CsvSource({"true, RSA", "true, EC_P384", "true, EC_P521", "false, ED25519", "false, RSA_PSS"})
+  void keysOfEachKindServe(boolean everywhere, KeyKind kind) throws Exception {
+    String name = "kind-" + kind + transport + provider;
+    TestCertificate own = TestCertificate.make(directory, name, "dns:localhost", kind);
     TlsProvider able = everywhere || provider == TlsProvider.JDK ? provider : TlsProvider.AUTO;
     ListenSettings listen = ListenSettings.DEFAULTS.withTls(tls(name)).withTlsProvider(able);
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withListen(listen));
@@ -397,5 +392,36 @@ class ClientTlsTest {
     assertThatThrownBy(() -> ServerTls.open("tls", others, true, provider))
         .hasMessageStartingWith("tls.key-file: " + file("second.key"))
         .hasMessageContaining("the key is not that of the certificate");
+  }
+
+  /** The preface of HTTP/2 begins before TLS does, and ends when other connections have ended. */
+  @Test
+  void aConnectionInClearTextEndsAlthoughItsPrefaceCameInParts() throws Exception {
+    String preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    String settings = "\0\0\0\4\0\0\0\0\0";
+    List<WireClient> idle = new ArrayList<>();
+    try (ProxyRig rig = rig(ServerTlsSettings.OFF);
+        WireClient slow = rig.connect().send(preface.substring(0, 12))) {
+      // At least one on each loop.
+      for (int i = 0; i < 4 * Runtime.getRuntime().availableProcessors(); i++) {
+        idle.add(rig.connect());
+      }
+      ProxyRig.await("connected", () -> rig.server().clients() == idle.size() + 1);
+      ListenSettings next = rig.settings().listen().withTls(tls("first"));
+      ProxyServer.TlsChange begins = rig.server().preparedTls(next, ServerTlsSettings.OFF);
+      begins.apply();
+      begins.finish();
+      for (WireClient each : idle) {
+        assertThat(each.atEnd()).isTrue();
+      }
+
+      slow.send(preface.substring(12) + settings);
+
+      ProxyRig.await("the connection ends", () -> rig.server().clients() == 0);
+    } finally {
+      for (WireClient each : idle) {
+        each.close();
+      }
+    }
   }
 }

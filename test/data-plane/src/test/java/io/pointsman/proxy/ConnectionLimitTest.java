@@ -2,8 +2,8 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ServedPaths;
 import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.request.AffinitySettings;
@@ -90,7 +90,7 @@ class ConnectionLimitTest {
 
       ProxySettings open =
           rig.settings().withListen(rig.settings().listen().withMaxConnections(2 * FLOOD));
-      rig.server().use(open, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+      rig.server().use(open, AffinitySettings.DEFAULT, ServedPaths.NONE, CallerCheck.NONE);
 
       assertThat(waiting.read().status()).isEqualTo(200);
       assertThat(rig.server().clientsLimit()).isEqualTo(2 * FLOOD);
@@ -107,10 +107,10 @@ class ConnectionLimitTest {
       Await.until("all are counted", () -> rig.server().clients() == MOST);
       int old = rig.server().port();
 
-      ProxyServer.Opened dropped = rig.server().open("127.0.0.1", 0);
+      OpenedPort dropped = rig.server().open("127.0.0.1", 0);
       dropped.drop();
       assertThat(rig.server().port()).isEqualTo(old);
-      rig.server().open("127.0.0.1", 0).useForClients();
+      rig.server().open("127.0.0.1", 0).use();
       assertThat(rig.server().port()).isNotEqualTo(old);
 
       WireClient waiting = rig.connect().send(REQUEST);
@@ -128,11 +128,11 @@ class ConnectionLimitTest {
     try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), new FakeClock());
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
-      ProxyServer.Opened next = rig.server().open("127.0.0.1", 0);
-      WireClient early = rig.closing(new WireClient(next.port())).send(REQUEST);
+      OpenedPort next = rig.server().open("127.0.0.1", 0);
+      WireClient early = rig.closing(new WireClient(next.number())).send(REQUEST);
       ProxySettings more =
           rig.settings().withListen(rig.settings().listen().withMaxConnections(FLOOD));
-      rig.server().use(more, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+      rig.server().use(more, AffinitySettings.DEFAULT, ServedPaths.NONE, CallerCheck.NONE);
       // The loops have many turns.
       for (int turn = 0; turn < TURNS; turn++) {
         assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
@@ -140,7 +140,7 @@ class ConnectionLimitTest {
       Await.until("they have left", () -> rig.server().clients() == 0);
       assertThat(early.hasBytes()).isFalse();
 
-      next.useForClients();
+      next.use();
 
       assertThat(early.read().status()).isEqualTo(200);
       assertThat(rig.server().clients()).isEqualTo(1);

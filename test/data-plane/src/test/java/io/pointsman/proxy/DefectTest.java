@@ -51,7 +51,7 @@ class DefectTest {
   }
 
   /** Checks that the client gets the router's error and that its next request is served. */
-  private static void assertToldAndServedAgain(ProxyRig rig) throws IOException {
+  private static void assertReportedAndServedAgain(ProxyRig rig) throws IOException {
     WireClient client = rig.connect();
 
     WireResponse response = client.send(REQUEST).read();
@@ -68,7 +68,7 @@ class DefectTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       fails(rig);
-      assertToldAndServedAgain(rig);
+      assertReportedAndServedAgain(rig);
     }
   }
 
@@ -171,7 +171,7 @@ class DefectTest {
       rig.worker(engine.url());
       Throwing trace = new Throwing(where);
       rig.tracer = (_, _, _, _) -> trace;
-      assertToldAndServedAgain(rig);
+      assertReportedAndServedAgain(rig);
     }
   }
 

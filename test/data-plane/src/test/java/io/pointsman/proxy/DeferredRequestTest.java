@@ -44,9 +44,9 @@ class DeferredRequestTest {
     rig.inDecision = () -> rig.waitMillis = 1000;
   }
 
-  private static WireClient held(ProxyRig rig, String path, int before) throws Exception {
+  private static WireClient deferred(ProxyRig rig, String path, int before) throws Exception {
     WireClient client = rig.connect().send(ProxyRig.post(path, BODY));
-    ProxyRig.await(path + " is held back", () -> rig.server().deferred() == before + 1);
+    ProxyRig.await(path + " is deferred", () -> rig.server().deferred() == before + 1);
     return client;
   }
 
@@ -56,8 +56,8 @@ class DeferredRequestTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient first = held(rig, "/1", 0);
-      WireClient second = held(rig, "/2", 1);
+      WireClient first = deferred(rig, "/1", 0);
+      WireClient second = deferred(rig, "/2", 1);
       assertThat(engine.requests()).isEmpty();
 
       rig.waitMillis = 0;
@@ -90,11 +90,11 @@ class DeferredRequestTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient leaving = held(rig, "/1", 0);
-      WireClient staying = held(rig, "/2", 1);
+      WireClient leaving = deferred(rig, "/1", 0);
+      WireClient staying = deferred(rig, "/2", 1);
 
       leaving.close();
-      ProxyRig.await("its end is told", () -> rig.ended.size() == 1);
+      ProxyRig.await("its end is reported", () -> rig.ended.size() == 1);
       assertThat(rig.server().deferred()).isEqualTo(1);
       rig.waitMillis = 0;
 
@@ -112,11 +112,11 @@ class DeferredRequestTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient first = held(rig, "/1", 0);
+      WireClient first = deferred(rig, "/1", 0);
       WireClient second = rig.connect().send(ProxyRig.post("/2", BODY));
 
       assertThat(first.read().status()).isEqualTo(200);
-      ProxyRig.await("/2 is held back", () -> rig.server().deferred() == 1);
+      ProxyRig.await("/2 is deferred", () -> rig.server().deferred() == 1);
       rig.waitMillis = 0;
       assertThat(second.read().status()).isEqualTo(200);
     }
@@ -140,7 +140,7 @@ class DeferredRequestTest {
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient client = held(rig, "/1", 0);
+      WireClient client = deferred(rig, "/1", 0);
       rig.server().beginDrain();
       Thread closing = Thread.ofVirtual().start(() -> rig.server().close());
       assertThat(rig.server().deferred()).isEqualTo(1);
@@ -161,7 +161,7 @@ class DeferredRequestTest {
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient client = held(rig, "/1", 0);
+      WireClient client = deferred(rig, "/1", 0);
       rig.server().close();
 
       assertThat(client.read().status()).isEqualTo(503);
@@ -178,7 +178,7 @@ class DeferredRequestTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       full(rig);
-      WireClient client = held(rig, "/1", 0);
+      WireClient client = deferred(rig, "/1", 0);
       clock.advance(TOTAL.plusSeconds(1));
 
       timeIsOver(client.read());
@@ -207,7 +207,7 @@ class DeferredRequestTest {
     ProxyRig rig = new ProxyRig(transport, onTwoLoops(most(9, LONG)));
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
-      WireClient client = heldAndDecidedOnElsewhere(rig);
+      WireClient client = deferredAndDecidedOnElsewhere(rig);
       whileItIsDecidedOn(rig, () -> close(client));
       rig.close();
 
@@ -224,7 +224,7 @@ class DeferredRequestTest {
     ProxyRig rig = new ProxyRig(transport, onTwoLoops(TIMED), clock);
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
-      WireClient client = heldAndDecidedOnElsewhere(rig);
+      WireClient client = deferredAndDecidedOnElsewhere(rig);
       whileItIsDecidedOn(rig, () -> clock.advance(TOTAL.plusSeconds(1)));
 
       timeIsOver(client.read());
@@ -243,10 +243,10 @@ class DeferredRequestTest {
    * Clients alternate between the event loops. The loop of the first deferred request decides for
    * all.
    */
-  private static WireClient heldAndDecidedOnElsewhere(ProxyRig rig) throws Exception {
+  private static WireClient deferredAndDecidedOnElsewhere(ProxyRig rig) throws Exception {
     full(rig);
-    WireClient first = held(rig, "/1", 0);
-    WireClient second = held(rig, "/2", 1);
+    WireClient first = deferred(rig, "/1", 0);
+    WireClient second = deferred(rig, "/2", 1);
     first.close();
     ProxyRig.await("the first is forgotten", () -> rig.server().deferred() == 1);
     return second;

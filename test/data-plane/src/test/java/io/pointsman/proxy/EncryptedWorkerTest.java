@@ -1,25 +1,26 @@
 package io.pointsman.proxy;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.tls.TlsProvider;
+import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,8 @@ class EncryptedWorkerTest {
 
   @TempDir private static Path directory = Path.of(".");
 
+  private static @Nullable TestCertificate own;
+
   @Parameter(0)
   Transport transport = Transport.AUTO;
 
@@ -47,29 +50,11 @@ class EncryptedWorkerTest {
 
   @BeforeAll
   static void trustOneCertificate() throws Exception {
-    Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
-    Path store = directory.resolve("worker.p12");
-    Process made =
-        new ProcessBuilder(
-                List.of(
-                    keytool.toString(),
-                    "-genkeypair",
-                    "-alias",
-                    "worker",
-                    "-keyalg",
-                    "EC",
-                    "-dname",
-                    "CN=worker",
-                    "-ext",
-                    "san=dns:localhost",
-                    "-storepass",
-                    PASSWORD,
-                    "-keystore",
-                    store.toString()))
-            .redirectErrorStream(true)
-            .start();
-    String output = new String(made.getInputStream().readAllBytes(), UTF_8);
-    assertThat(made.waitFor()).as(output).isZero();
+    own = TestCertificate.make(directory, "worker", "dns:localhost");
+    Path store = directory.resolve("trusted");
+    try (OutputStream out = Files.newOutputStream(store)) {
+      own.store().store(out, PASSWORD.toCharArray());
+    }
     System.setProperty(TRUST_STORE, store.toString());
     System.setProperty(TRUST_STORE + "Password", PASSWORD);
   }
@@ -86,13 +71,9 @@ class EncryptedWorkerTest {
   }
 
   private static SSLContext context() throws Exception {
-    KeyStore keys = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(directory.resolve("worker.p12"))) {
-      keys.load(in, PASSWORD.toCharArray());
-    }
     KeyManagerFactory managers =
         KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-    managers.init(keys, PASSWORD.toCharArray());
+    managers.init(requireNonNull(own).store(), PASSWORD.toCharArray());
     SSLContext context = SSLContext.getInstance("TLS");
     context.init(managers.getKeyManagers(), null, null);
     return context;

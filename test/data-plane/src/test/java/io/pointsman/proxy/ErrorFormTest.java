@@ -59,6 +59,7 @@ class ErrorFormTest {
         MESSAGES,
         MESSAGES + "?beta=true",
         "//v1/messages/",
+        "/v1//%6dessages",
         MESSAGES + "/count_tokens",
         MESSAGES + "/batches"
       })

@@ -1,5 +1,6 @@
 package io.pointsman.proxy;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Outcome;
@@ -117,6 +118,24 @@ class FidelityTest {
     rig.ask(ProxyRig.post(CHAT, "X-Request-Id: chatcmpl-mine\r\n", "{\"model\":\"m\"}"));
 
     assertThat(reached().values("x-request-id")).containsExactly("chatcmpl-mine");
+  }
+
+  /** Log, client and engine have the same id. */
+  @Test
+  void anIdThatIsNotUsedIsReplacedForTheWorkerToo() throws Exception {
+    for (String given : List.of("x".repeat(257), "caf\u00e9", "")) {
+      WireClient client = rig.connect();
+      String request = ProxyRig.post(CHAT, "X-Request-Id: " + given + "\r\n", "{\"model\":\"m\"}");
+      WireResponse response = client.send(request.getBytes(StandardCharsets.ISO_8859_1)).read();
+
+      String id = requireNonNull(response.header("x-request-id"));
+      assertThat(id).matches("chatcmpl-[A-Za-z0-9]{24}");
+      assertThat(reached().values("x-request-id"))
+          .containsExactly(id.substring("chatcmpl-".length()));
+    }
+    String longest = "x".repeat(256);
+    rig.ask(ProxyRig.post(CHAT, "X-Request-Id: " + longest + "\r\n", "{\"model\":\"m\"}"));
+    assertThat(reached().values("x-request-id")).containsExactly(longest);
   }
 
   /** Its framing counts as faulty, so nothing may follow on the connection. */

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Web pages whose name was made to resolve to the address of the router. */
+/** Web pages with a name that resolves to the address of the router. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class ForeignHostTest {

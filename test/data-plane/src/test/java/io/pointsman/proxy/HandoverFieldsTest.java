@@ -186,7 +186,11 @@ class HandoverFieldsTest {
     String wide = new String(planted(PLAIN).getBytes(UTF_16LE), ISO_8859_1);
     try (WireClient client = rig.connect()) {
       client.send(ProxyRig.post("/invocations", wide).getBytes(ISO_8859_1));
-      assertThat(client.read().status()).isEqualTo(400);
+      WireResponse refusal = client.read();
+      assertThat(refusal.status()).isEqualTo(400);
+      assertThat(refusal.text())
+          .contains("JSON in UTF-16 or UTF-32 (expected: JSON in UTF-8)")
+          .doesNotContain("hand-over");
     }
     assertThat(engine.requests()).isEmpty();
   }

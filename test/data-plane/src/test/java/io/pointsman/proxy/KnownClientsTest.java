@@ -111,7 +111,7 @@ class KnownClientsTest {
 
   @BeforeEach
   void start() throws Exception {
-    AdminGuard guard = new AdminGuard(List.of(), "", "", keys, false);
+    AdminGuard guard = new AdminGuard(List.of(), "", "", keys, false, false);
     rig =
         new ProxyRig(
             Transport.AUTO,

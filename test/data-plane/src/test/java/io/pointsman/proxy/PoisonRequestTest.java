@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ServedPaths;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.request.AffinitySettings;
@@ -29,7 +29,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Requests after which engines fail: who gets them, and whom their failures are charged to. */
+/** Requests after which engines fail: the workers that get them, and the blame for the failures. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class PoisonRequestTest {
@@ -402,7 +402,7 @@ class PoisonRequestTest {
   }
 
   private static void use(ProxyRig rig, ProxySettings next) {
-    rig.server().use(next, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+    rig.server().use(next, AffinitySettings.DEFAULT, ServedPaths.NONE, CallerCheck.NONE);
   }
 
   /** vLLM ends a stream with an event if its engine has died. */

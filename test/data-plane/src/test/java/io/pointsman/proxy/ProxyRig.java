@@ -9,7 +9,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -25,6 +25,7 @@ import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.ServedPaths;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.quota.ClientLimit;
@@ -36,6 +37,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestEvent;
 import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.ModelMissing;
 import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
 import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
@@ -53,9 +55,11 @@ import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.RouterId;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
+import io.pointsman.request.splice.Splice;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
@@ -68,15 +72,25 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A proxy in front of scripted engines, which it tries in the order in which they were added. Its
- * close checks that every lease is settled and no buffer is lost. It also checks that every request
- * ended once and held one lease at a time.
+ * close checks that every lease is settled, and that every request ended once and held one lease at
+ * a time. {@link LeakCheck} checks that no buffer is lost.
  */
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 public final class ProxyRig implements AutoCloseable {
+  private static final int MANY_TURNS = 100;
+
+  /** A thread of an engine may get no turn in one round. */
+  private static final int ROUNDS = 5;
+
+  /** A request with two lengths. */
+  private static final String MALFORMED =
+      "POST / HTTP/1.1\r\nhost: r\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n";
+
   static {
     BufferLeaks.watch();
   }
@@ -96,6 +110,9 @@ public final class ProxyRig implements AutoCloseable {
 
   /** Clients that a limit of theirs refused, with the limit. */
   public final List<String> limited = new CopyOnWriteArrayList<>();
+
+  /** Workers that answered that they do not serve a listed model, with the model. */
+  public final List<String> missing = new CopyOnWriteArrayList<>();
 
   /** True if the token counts of every answer are read. */
   public volatile boolean readsUsage;
@@ -216,9 +233,9 @@ public final class ProxyRig implements AutoCloseable {
   public ProxyRig(
       ProxySettings settings,
       FakeClock clock,
-      Function<RoutingEngine, RequestHandlerFactory> courses)
+      Function<RoutingEngine, RequestHandlerFactory> handlersOf)
       throws IOException {
-    this(Transport.AUTO, settings, LocalRoutes.NONE, AdminPaths.NONE, clock::nanos, courses);
+    this(Transport.AUTO, settings, LocalRoutes.NONE, AdminPaths.NONE, clock::nanos, handlersOf);
   }
 
   private ProxyRig(
@@ -227,7 +244,7 @@ public final class ProxyRig implements AutoCloseable {
       LocalRoutes routes,
       AdminPaths admin,
       Ticker ticker,
-      Function<RoutingEngine, RequestHandlerFactory> courses)
+      Function<RoutingEngine, RequestHandlerFactory> handlersOf)
       throws IOException {
     ProxySettings settings = keepingConnections(forgetful(given));
     fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), ticker);
@@ -251,14 +268,12 @@ public final class ProxyRig implements AutoCloseable {
             new ProxyContext(
                 engine,
                 AffinitySettings.DEFAULT,
-                routes,
-                admin,
+                new ServedPaths(routes, admin, uri -> pins.worker(uri)),
                 new Callers(),
                 new Reports(),
                 (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
                 new Prompts(),
-                (facts, body, length, whole) -> edits.edit(facts, body, length, whole),
-                uri -> pins.worker(uri),
+                new Edits(),
                 ticker,
                 ScriptedRandomSource.seeded(2)::roll,
                 new NameTable(
@@ -267,7 +282,8 @@ public final class ProxyRig implements AutoCloseable {
                     settings.upstream().connectTimeout(),
                     ticker),
                 tls,
-                courses.apply(engine)));
+                FrequentSweeps.of(handlersOf.apply(engine)),
+                RouterId.NONE));
   }
 
   /** No memory of failed requests unless a test sets its own, because tests repeat them. */
@@ -304,19 +320,19 @@ public final class ProxyRig implements AutoCloseable {
   /** Records the signals that policies learn from answers. */
   private final class Signals implements AnswerLearner {
     @Override
-    public void placed(RoutingRequest request, Lease lease) {
+    public void placed(RoutingRequest request, LeaseView lease) {
       if (!placed.add(request)) {
         placedTwice.add(request);
       }
     }
 
     @Override
-    public void answered(RoutingRequest request, Lease lease) {
+    public void answered(RoutingRequest request, LeaseView lease, long at) {
       signals.add("first token");
     }
 
     @Override
-    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
       signals.add(lease.usage());
       placed.remove(request);
     }
@@ -443,6 +459,23 @@ public final class ProxyRig implements AutoCloseable {
         + body;
   }
 
+  /**
+   * Waits until a counter has stopped to grow: it is the same after several rounds of requests as
+   * before them. The router refuses these itself. Meanwhile its threads and those of the engine
+   * have had many turns.
+   */
+  public void settled(LongSupplier counter) throws IOException {
+    long before = 0;
+    for (int same = 0; same < ROUNDS; ) {
+      for (int i = 0; i < MANY_TURNS; i++) {
+        assertThat(ask(MALFORMED).status()).isEqualTo(400);
+      }
+      long after = counter.getAsLong();
+      same = after == before && after > 0 ? same + 1 : 0;
+      before = after;
+    }
+  }
+
   public static void await(String what, BooleanSupplier condition) {
     Await.until(what, condition);
   }
@@ -466,17 +499,17 @@ public final class ProxyRig implements AutoCloseable {
       assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
     }
     assertThat(placedTwice).isEmpty();
-    assertThat(BufferLeaks.found()).isEmpty();
+    BufferLeaks.checkLater();
   }
 
   private final class Outcomes implements EngineListener {
     @Override
-    public void routed(RoutingRequest request, Lease lease) {
+    public void routed(RoutingRequest request, LeaseView lease) {
       inDecision.run();
     }
 
     @Override
-    public void settled(Lease lease, Outcome outcome) {
+    public void settled(LeaseView lease, Outcome outcome) {
       outcomes.add(outcome);
       inSettled.run();
     }
@@ -484,6 +517,23 @@ public final class ProxyRig implements AutoCloseable {
     @Override
     public void policyFailed(RuntimeException failure) {
       throw failure;
+    }
+  }
+
+  private final class Edits implements RequestEdits {
+    @Override
+    public boolean needsModel() {
+      return edits.needsModel();
+    }
+
+    @Override
+    public @Nullable String editTarget(RequestFacts facts, String target) {
+      return edits.editTarget(facts, target);
+    }
+
+    @Override
+    public @Nullable Splice edit(RequestFacts facts, byte[] body, int length, boolean whole) {
+      return edits.edit(facts, body, length, whole);
     }
   }
 
@@ -503,6 +553,7 @@ public final class ProxyRig implements AutoCloseable {
             WorkerChosen _,
             PromptPrefilled _,
             SessionEnded _ -> {}
+        case ModelMissing(Worker worker, String model) -> missing.add(worker.id() + " " + model);
       }
     }
 

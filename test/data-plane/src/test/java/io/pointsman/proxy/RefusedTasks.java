@@ -23,8 +23,8 @@ final class RefusedTasks extends Handler implements AutoCloseable {
   }
 
   @Override
-  public void publish(LogRecord told) {
-    found.add(told.getMessage());
+  public void publish(LogRecord entry) {
+    found.add(entry.getMessage());
   }
 
   @Override

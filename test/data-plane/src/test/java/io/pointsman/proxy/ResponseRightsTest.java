@@ -226,7 +226,7 @@ class ResponseRightsTest {
     assertThat(engine.requests()).hasSize(1);
   }
 
-  /** Engines read a body as JSON, whatever its headers are. */
+  /** Engines read a body as JSON with any headers. */
   @ParameterizedTest
   @ValueSource(strings = {"content-encoding: unknown", "content-type: multipart/form-data"})
   void aBodyThatTheRouterDoesNotReadIsRefused(String header) throws Exception {

@@ -36,7 +36,7 @@ class RetryTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  private final Semaphore told = new Semaphore(0);
+  private final Semaphore goOn = new Semaphore(0);
 
   private static final Outcome ERROR = new Outcome.Failed(Failure.ERROR);
 
@@ -265,11 +265,11 @@ class RetryTest {
       ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withAfterLateReset(false));
 
   /** Answers, but breaks the connection during the second request on a signal. */
-  private static EngineScript breaksUnderTheSecond(Semaphore told) {
+  private static EngineScript breaksUnderTheSecond(Semaphore goOn) {
     AtomicInteger requests = new AtomicInteger();
     return (request, connection) -> {
       if (requests.incrementAndGet() == 2) {
-        told.acquire();
+        goOn.acquire();
         connection.reset();
       } else {
         Answer.ok().answer(request, connection);
@@ -284,7 +284,7 @@ class RetryTest {
     client.send(ProxyRig.post(CHAT, BODY));
     ProxyRig.await("it has the second one", () -> breaking.requests().size() == 2);
     clock.advance(Duration.ofSeconds(60));
-    told.release();
+    goOn.release();
     return client.read();
   }
 
@@ -292,7 +292,7 @@ class RetryTest {
   void lateResetIsNotStaleAndNotRetriedIfDisabled() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(transport, NOT_AFTER_LATE_RESETS, clock);
-        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
+        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(goOn));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
       rig.worker(breaking.url());
       rig.worker(whole.url());
@@ -312,7 +312,7 @@ class RetryTest {
   void requestIsRetriedAfterALateReset() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
-        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
+        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(goOn));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
       rig.worker(breaking.url());
       rig.worker(whole.url());
@@ -330,7 +330,7 @@ class RetryTest {
     FakeClock clock = new FakeClock();
     EngineScript breaks =
         (request, connection) -> {
-          told.acquire();
+          goOn.acquire();
           connection.reset();
         };
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
@@ -344,7 +344,7 @@ class RetryTest {
       for (ScriptedEngine breaking : List.of(one, two)) {
         ProxyRig.await("it has the request", () -> breaking.requests().size() == 1);
         clock.advance(Duration.ofSeconds(60));
-        told.release();
+        goOn.release();
       }
 
       assertThat(client.read().status()).isEqualTo(502);

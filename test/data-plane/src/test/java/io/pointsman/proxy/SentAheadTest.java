@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -70,7 +69,7 @@ class SentAheadTest {
       for (WireClient client : clients) {
         client.send(huge(""));
       }
-      assertWait(clients);
+      assertWait(rig, clients);
 
       rig.leave();
       end.countDown(); // the bytes sent ahead hide the client's close until their turn
@@ -96,7 +95,7 @@ class SentAheadTest {
       ProxyRig.await(
           "the others have their turn", () -> engine.requests().size() == 2 * Residue.FOUND);
 
-      assertWait(clients);
+      assertWait(rig, clients);
 
       verify(aftermath, engine);
     }
@@ -116,7 +115,7 @@ class SentAheadTest {
       end.countDown();
       assertTheFirstIsAnswered(clients);
 
-      assertWait(clients);
+      assertWait(rig, clients);
 
       asked.countDown();
       for (WireClient client : clients) {
@@ -181,15 +180,9 @@ class SentAheadTest {
   }
 
   /** Sends until the router reads nothing more. That must happen long before the end. */
-  private static void assertWait(List<WireClient> clients) throws InterruptedException {
+  private static void assertWait(ProxyRig rig, List<WireClient> clients) throws IOException {
     List<Flood> floods = clients.stream().map(Flood::new).toList();
-    long before = -1;
-    long taken = 0;
-    while (taken > before) {
-      before = taken;
-      TimeUnit.MILLISECONDS.sleep(500);
-      taken = floods.stream().mapToLong(Flood::taken).sum();
-    }
+    rig.settled(() -> floods.stream().mapToLong(Flood::taken).sum());
     assertThat(floods)
         .allSatisfy(flood -> assertThat(flood.taken()).as("bytes taken").isLessThan(SOCKETS_HOLD));
   }

@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
@@ -13,11 +14,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The Responses API: requests for a stored response go to the worker that has it. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
@@ -83,6 +86,60 @@ class StoredResponseTest {
   @Test
   void responseIsFoundAfterAStream() throws Exception {
     goesBackToTheWorkerThatMadeIt(true);
+  }
+
+  /** The stream of a response goes on after its client has left, and shows its end before. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aResponseInTheBackgroundEndsWithItsStream(boolean complete) throws Exception {
+    AtomicReference<Worker> worker = new AtomicReference<>();
+    EngineScript script =
+        (_, connection) -> {
+          connection
+              .beginEvents()
+              .chunk("data: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\"}}\n\n");
+          ProxyRig.await("known", () -> worker.get().background().has("resp_1"));
+          if (complete) {
+            connection.chunk("data: {\"type\":\"response.completed\"}\n\n").lastChunk();
+          } else {
+            connection.reset();
+          }
+        };
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(script)) {
+      worker.set(rig.worker(one.url()));
+      String body = "{\"model\":\"m\",\"background\":true,\"stream\":true}";
+      try (WireClient client = rig.connect()) {
+        client.send(ProxyRig.post("/v1/responses", body));
+        ProxyRig.await("the end", () -> worker.get().served() + worker.get().failures() == 1);
+      }
+      assertThat(worker.get().background().has("resp_1")).isEqualTo(!complete);
+    }
+  }
+
+  /** Its end shows only in a request for it, or never. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cancel", "delete"})
+  void aResponseInTheBackgroundIsKnownUntilAClientEndsIt(String end) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false))) {
+      Worker worker = rig.worker(one.url());
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", BODY)).status()).isEqualTo(200);
+      assertThat(worker.background().ids()).isEmpty();
+
+      String body = "{\"model\":\"m\",\"background\":true}";
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", body)).status()).isEqualTo(200);
+      assertThat(worker.background().ids()).containsExactly("resp_1");
+      assertThat(rig.ask(get("resp_1")).status()).isEqualTo(200);
+      assertThat(worker.background().ids()).containsExactly("resp_1");
+
+      String last =
+          end.equals("cancel")
+              ? ProxyRig.post("/v1/responses/resp_1/cancel", "")
+              : get("resp_1").replace("GET", "DELETE");
+      assertThat(rig.ask(last).status()).isEqualTo(200);
+      assertThat(worker.background().ids()).isEmpty();
+    }
   }
 
   /** Some engines read each other's addresses from the id. */

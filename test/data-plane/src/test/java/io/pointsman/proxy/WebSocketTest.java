@@ -94,6 +94,8 @@ class WebSocketTest {
       assertThat(client.atEnd()).isTrue();
       ProxyRig.await("ended", () -> !rig.ended.isEmpty());
       assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED);
+      assertThat(worker.served()).isEqualTo(1);
+      assertThat(worker.nanosBetweenEnds()).as("no service time").isZero();
       assertThat(rig.ended.getFirst().status()).isEqualTo(101);
       assertThat(rig.ended.getFirst().blame()).isEqualTo("NONE");
       assertThat(rig.ended.getFirst().bytesOut()).isGreaterThan(12);
@@ -321,7 +323,8 @@ class WebSocketTest {
       rig.worker(engine.url());
       WireClient client = rig.connect().send(upgrade(REALTIME));
       client.head();
-      assertThat(settled(sent)).isLessThan(40L << 20);
+      rig.settled(sent::get);
+      assertThat(sent.get()).isLessThan(40L << 20);
       long read = 0;
       int more;
       while ((more = client.text(1 << 16).length()) > 0) {
@@ -361,21 +364,12 @@ class WebSocketTest {
                       throw new UncheckedIOException(e);
                     }
                   });
-      assertThat(settled(sent)).isLessThan(40L << 20);
+      rig.settled(sent::get);
+      assertThat(sent.get()).isLessThan(40L << 20);
       reads.countDown();
       sending.join();
       assertThat(client.text(9)).isEqualTo(String.valueOf(1600L << 16));
     }
-  }
-
-  /** The value after it has stopped to grow. */
-  private static long settled(AtomicLong sent) throws InterruptedException {
-    long before;
-    do {
-      before = sent.get();
-      Thread.sleep(300); // waits until nothing more can be sent
-    } while (sent.get() != before || before == 0);
-    return before;
   }
 
   @Test

@@ -2,7 +2,10 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.reply.ErrorCode;
+import io.pointsman.proxy.reply.LocalError;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.testkit.RepositoryFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,7 +20,6 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -33,6 +35,7 @@ final class ApiPageTest {
   private static final Pattern FOR_WORKERS = Pattern.compile("new Route\\(\\s*\"([^\"]+)\"");
   private static final Pattern CONSTANT = Pattern.compile("String ([A-Z_]+) = \"(/[^\"]*)\"");
   private static final Pattern CODE = Pattern.compile("\"code\":\"([a-z_]+)\"");
+  private static final Pattern ERROR = Pattern.compile("\\b(LocalError|ProxyError)\\.([A-Z_]+)");
   private static final Pattern ROW = Pattern.compile("(?m)^\\| (\\d{3}) \\| (.*) \\|$");
 
   @Test
@@ -128,23 +131,53 @@ final class ApiPageTest {
     assertThat(onPage).isEqualTo(expected);
   }
 
+  @Test
+  void everyErrorOfFilesAndBatchesIsOnThePage() throws IOException {
+    String page = page();
+    String section =
+        page.substring(page.indexOf("## Files and batches"), page.indexOf("## With certain keys"));
+    Set<String> expected = new TreeSet<>();
+    for (Path file : sources()) {
+      if (file.startsWith(ROOT.resolve("router/batch"))) {
+        ERROR
+            .matcher(Files.readString(file))
+            .results()
+            .map(named -> error(named.group(1), named.group(2)))
+            .forEach(error -> expected.add(error.status() + " " + error.code()));
+      }
+    }
+    Set<String> onPage = new TreeSet<>();
+    ROW.matcher(section)
+        .results()
+        .forEach(
+            row ->
+                Pattern.compile("`([a-z_]+)`")
+                    .matcher(row.group(2))
+                    .results()
+                    .forEach(code -> onPage.add(row.group(1) + " " + code.group(1))));
+    assertThat(expected).hasSizeGreaterThan(5);
+    assertThat(onPage).isEqualTo(expected);
+  }
+
+  private static ErrorCode error(String type, String name) {
+    return type.equals("LocalError") ? LocalError.valueOf(name) : ProxyError.valueOf(name);
+  }
+
   private static String page() throws IOException {
     return Files.readString(ROOT.resolve("docs/reference/api.md"));
   }
 
-  /** The sources of everything that ships, whatever the module. */
+  /** The sources of everything that ships, in all modules. */
   private static List<Path> sources() throws IOException {
-    Set<String> skipped = Set.of("target", "sim", "bench", "testkit");
-    try (Stream<Path> files =
-        Files.find(ROOT, 20, (file, _) -> file.toString().endsWith(".java"))) {
-      return files
-          .filter(file -> file.toString().contains("/src/main/java/"))
-          .filter(
-              file ->
-                  Arrays.stream(ROOT.relativize(file).toString().split("/"))
-                      .takeWhile(part -> !part.equals("src"))
-                      .noneMatch(skipped::contains))
-          .toList();
-    }
+    Set<String> skipped = Set.of("sim", "bench", "testkit");
+    return RepositoryFiles.below(ROOT).stream()
+        .filter(file -> file.toString().endsWith(".java"))
+        .filter(file -> file.toString().contains("/src/main/java/"))
+        .filter(
+            file ->
+                Arrays.stream(ROOT.relativize(file).toString().split("/"))
+                    .takeWhile(part -> !part.equals("src"))
+                    .noneMatch(skipped::contains))
+        .toList();
   }
 }

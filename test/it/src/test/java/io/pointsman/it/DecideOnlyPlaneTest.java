@@ -37,7 +37,7 @@ final class DecideOnlyPlaneTest {
   private static final Pattern PORT = Pattern.compile("\"port\":(\\d+)");
 
   /** Sends one chat body to an engine and returns the status. */
-  private interface Plane {
+  private interface ChatSender {
     int send(Cluster cluster, String body) throws Exception;
   }
 
@@ -73,11 +73,11 @@ final class DecideOnlyPlaneTest {
   }
 
   /** Hit rate of the engines' caches after conversations that grow turn by turn. */
-  private static double hitRate(String policy, int atOnce, Plane plane) throws Exception {
+  private static double hitRate(String policy, int atOnce, ChatSender sender) throws Exception {
     try (Cluster cluster = Cluster.of(8).policy(policy).start()) {
       List<Integer> statuses =
           ConcurrentClients.of(
-              CONVERSATIONS, atOnce, i -> () -> converse(alone(atOnce, plane), cluster, i));
+              CONVERSATIONS, atOnce, i -> () -> converse(alone(atOnce, sender), cluster, i));
       assertThat(statuses).allMatch(status -> status == 200);
       assertThat(cluster.router().workers()).allMatch(worker -> worker.inFlight() == 0);
       List<EngineState.Tokens> tokens =
@@ -88,16 +88,17 @@ final class DecideOnlyPlaneTest {
   }
 
   /** With one request at a time, sends each after the end of the last one is counted. */
-  private static Plane alone(int atOnce, Plane plane) {
+  private static ChatSender alone(int atOnce, ChatSender sender) {
     return atOnce > 1
-        ? plane
+        ? sender
         : (cluster, body) -> {
           WaitFor.until("no load", WaitFor.LONG, () -> inFlight(cluster) == 0);
-          return plane.send(cluster, body);
+          return sender.send(cluster, body);
         };
   }
 
-  private static int converse(Plane plane, Cluster cluster, int conversation) throws Exception {
+  private static int converse(ChatSender sender, Cluster cluster, int conversation)
+      throws Exception {
     StringBuilder messages = new StringBuilder();
     for (int turn = 0; turn < TURNS; turn++) {
       String words = ("talk " + conversation + " turn " + turn + " ").repeat(600);
@@ -106,7 +107,7 @@ final class DecideOnlyPlaneTest {
       String body =
           "{\"model\":\"%s\",\"max_tokens\":2,\"messages\":[%s]}"
               .formatted(Cluster.MODEL, messages);
-      int status = plane.send(cluster, body);
+      int status = sender.send(cluster, body);
       if (status != 200) {
         return status;
       }
@@ -169,7 +170,7 @@ final class DecideOnlyPlaneTest {
       assertThat(expired(cluster)).isEqualTo(ABANDONED);
       assertThat(cluster.router().metric("pointsman_external_leases", "")).isZero();
       // It is unknown whether these prompts were ever sent.
-      String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
+      String question = "{\"reserve\":false,\"body\":" + abandoned(7) + "}";
       HttpAnswer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
       assertThat(again.text()).contains("\"matched_blocks\":0");
     }
@@ -225,7 +226,7 @@ final class DecideOnlyPlaneTest {
                     .header("x-pointsman-worker")));
         found.add(
             found(REPLICA, RawClient.call(cluster.port(), "POST", "/internal/route", body).text()));
-        String question = "{\"hold\":false,\"body\":" + body + "}";
+        String question = "{\"reserve\":false,\"body\":" + body + "}";
         String url =
             found(URL, RawClient.call(cluster.port(), "POST", "/v1/decide", question).text());
         found.add(url.replace("http://", ""));

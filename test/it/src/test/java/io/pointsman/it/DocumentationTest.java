@@ -10,19 +10,19 @@ import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.testkit.RepositoryFiles;
 import io.pointsman.tool.demo.Tools;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -85,6 +85,22 @@ final class DocumentationTest {
   /** Commands of the launcher itself, which are not part of the program. */
   private static final Set<String> OF_THE_LAUNCHER = Set.of("bench", "build");
 
+  private static final Set<String> KEYS =
+      ConfigKeys.all().stream().map(Key::path).collect(Collectors.toUnmodifiableSet());
+
+  /** The keys with a hyphen, by their last parts as settings records name them. */
+  private static final Map<String, String> COMPONENTS =
+      ConfigKeys.all().stream()
+          .map(Key::path)
+          .filter(name -> name.contains("-"))
+          .collect(Collectors.toMap(DocumentationTest::asComponent, name -> name, (a, _) -> a));
+
+  /** The commands of the launcher; each call of the method builds them anew. */
+  private static final CommandLine COMMANDS = Tools.root();
+
+  /** Anchors by page: many links lead to one page. */
+  private static final Map<Path, Set<String>> ANCHORS = new ConcurrentHashMap<>();
+
   private record Typed(String page, String line) {}
 
   static List<Path> pages() throws IOException {
@@ -118,7 +134,7 @@ final class DocumentationTest {
     if (name.isEmpty() || OF_THE_LAUNCHER.contains(name) || name.startsWith("-")) {
       return;
     }
-    CommandLine command = Tools.root().getSubcommands().get(name);
+    CommandLine command = COMMANDS.getSubcommands().get(name);
     if (command == null) {
       throw new AssertionError(typed.page() + ": " + typed.line() + " (expected: a command)");
     }
@@ -166,7 +182,7 @@ final class DocumentationTest {
   @Test
   void classesThatGuidesForDevelopersNameExist() throws IOException {
     Set<String> classes =
-        walk().stream()
+        RepositoryFiles.below(ROOT).stream()
             .map(file -> file.getFileName().toString())
             .filter(name -> name.endsWith(".java"))
             .map(name -> name.replace(".java", ""))
@@ -215,13 +231,25 @@ final class DocumentationTest {
   }
 
   /** The headings of a page as links name them: "#" and the words, joined by hyphens. */
-  private static Set<String> anchors(Path page) throws IOException {
+  private static Set<String> anchors(Path page) {
+    return ANCHORS.computeIfAbsent(page.normalize(), DocumentationTest::readAnchors);
+  }
+
+  private static Set<String> readAnchors(Path page) {
     return HEADING
-        .matcher(FENCE.matcher(Files.readString(page)).replaceAll(""))
+        .matcher(FENCE.matcher(text(page)).replaceAll(""))
         .results()
         .map(heading -> heading.group(1).replaceAll("]\\([^)]*\\)", "").toLowerCase(Locale.ROOT))
         .map(text -> "#" + text.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
         .collect(Collectors.toSet());
+  }
+
+  private static String text(Path page) {
+    try {
+      return Files.readString(page);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test
@@ -270,16 +298,11 @@ final class DocumentationTest {
 
   @ParameterizedTest
   @MethodSource("pages")
-  void keysHaveTheirConfigurationNames(Path page) throws IOException {
-    Map<String, String> inCode =
-        ConfigKeys.all().stream()
-            .map(Key::path)
-            .filter(name -> name.contains("-"))
-            .collect(Collectors.toMap(DocumentationTest::asComponent, name -> name, (a, _) -> a));
-    assertThat(inCode).containsEntry("maxBufferedBody", "limits.max-buffered-body");
-    Matcher words = CAMEL_CASE.matcher(Files.readString(page));
+  void keysHaveTheirConfigurationNames(Path page) {
+    assertThat(COMPONENTS).containsEntry("maxBufferedBody", "limits.max-buffered-body");
+    Matcher words = CAMEL_CASE.matcher(text(page));
     while (words.find()) {
-      assertThat(inCode.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
+      assertThat(COMPONENTS.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
     }
   }
 
@@ -301,7 +324,7 @@ final class DocumentationTest {
     if (page.toString().contains("decisions")) {
       return;
     }
-    Set<String> keys = ConfigKeys.all().stream().map(Key::path).collect(Collectors.toSet());
+    Set<String> keys = new HashSet<>(KEYS);
     Set<String> topics =
         keys.stream()
             .filter(key -> key.contains("."))
@@ -399,7 +422,7 @@ final class DocumentationTest {
   }
 
   private static List<String> testClasses() throws IOException {
-    return walk().stream()
+    return RepositoryFiles.below(ROOT).stream()
         .map(file -> file.getFileName().toString())
         .filter(name -> name.endsWith("Test.java") || name.endsWith("Properties.java"))
         .toList();
@@ -407,29 +430,8 @@ final class DocumentationTest {
 
   private static List<Path> textFiles() throws IOException {
     Pattern text = Pattern.compile(".*\\.(md|java|xml|ya?ml|json|js|py|txt|config)|[^.]+");
-    return walk().stream().filter(f -> text.matcher(f.getFileName().toString()).matches()).toList();
-  }
-
-  /** All files of the repository that are neither built nor fetched. */
-  private static List<Path> walk() throws IOException {
-    List<Path> files = new ArrayList<>();
-    Set<String> skipped = Set.of("target", ".git", "node_modules", ".idea");
-    Files.walkFileTree(
-        ROOT,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
-            return skipped.contains(String.valueOf(directory.getFileName()))
-                ? FileVisitResult.SKIP_SUBTREE
-                : FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-            files.add(file);
-            return FileVisitResult.CONTINUE;
-          }
-        });
-    return files;
+    return RepositoryFiles.below(ROOT).stream()
+        .filter(f -> text.matcher(f.getFileName().toString()).matches())
+        .toList();
   }
 }

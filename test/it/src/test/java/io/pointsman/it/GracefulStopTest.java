@@ -67,7 +67,7 @@ final class GracefulStopTest {
           .contains("\"error\"");
       assertThat(router.awaitExit()).isZero();
       WaitFor.until(
-          "the engine hears of it", WaitFor.LONG, () -> engine.state().abortedInAll() == 1);
+          "the engine notices it", WaitFor.LONG, () -> engine.state().abortedInAll() == 1);
     }
   }
 

@@ -124,7 +124,7 @@ final class KvTextsTest {
   /** The port in the decision for another proxy. */
   private static int decided(Cluster cluster, String path, String body) {
     boolean route = path.equals("/internal/route");
-    String question = route ? body : "{\"hold\":false,\"body\":" + body + "}";
+    String question = route ? body : "{\"reserve\":false,\"body\":" + body + "}";
     try {
       HttpAnswer answer = RawClient.call(cluster.port(), "POST", path, question);
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);

@@ -83,7 +83,7 @@ final class PlaneBodiesTest {
     HttpAnswer decide =
         sent(
             "/v1/decide",
-            "{\"hold\":false,\"body\":" + new ObjectMapper().writeValueAsString(body) + "}");
+            "{\"reserve\":false,\"body\":" + new ObjectMapper().writeValueAsString(body) + "}");
 
     assertThat(route.status()).as(name + ": " + route.text()).isEqualTo(routed);
     assertThat(route.text()).as(name).contains("replica_id");
@@ -101,7 +101,7 @@ final class PlaneBodiesTest {
     HttpAnswer answer =
         sent(
             "/v1/decide",
-            "{\"hold\":false,\"truncated\":true,\"body\":"
+            "{\"reserve\":false,\"truncated\":true,\"body\":"
                 + new ObjectMapper().writeValueAsString(head)
                 + "}");
 

@@ -77,7 +77,7 @@ final class PreferredWorkersTest {
       HttpAnswer proxied = RawClient.call(router.port(), "POST", "/v1/completions", body);
       assertThat(proxied.status()).as(proxied.text()).isEqualTo(200);
       ids.add(String.valueOf(proxied.header("x-pointsman-worker")));
-      String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
+      String question = "{\"path\":\"/v1/completions\",\"reserve\":false,\"body\":" + body + "}";
       ids.add(found(ID, RawClient.call(router.port(), "POST", "/v1/decide", question)));
       ids.add(found(REPLICA, RawClient.call(router.port(), "POST", "/internal/route", body)));
     }

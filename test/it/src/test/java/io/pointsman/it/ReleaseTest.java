@@ -2,6 +2,7 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.testkit.RepositoryFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,13 +26,11 @@ final class ReleaseTest {
   @Test
   void everyModuleHasTheVersionOfTheRelease() throws IOException {
     String version = version();
-    try (Stream<Path> files = Files.walk(ROOT, 3)) {
-      List<Path> poms =
-          files.filter(file -> file.endsWith("pom.xml")).filter(file -> !built(file)).toList();
-      assertThat(poms).hasSizeGreaterThan(20);
-      for (Path pom : poms) {
-        assertThat(first(IN_POM, Files.readString(pom))).as(pom.toString()).isEqualTo(version);
-      }
+    List<Path> poms =
+        RepositoryFiles.below(ROOT).stream().filter(file -> file.endsWith("pom.xml")).toList();
+    assertThat(poms).hasSizeGreaterThan(20);
+    for (Path pom : poms) {
+      assertThat(first(IN_POM, Files.readString(pom))).as(pom.toString()).isEqualTo(version);
     }
   }
 
@@ -60,10 +59,6 @@ final class ReleaseTest {
       }
     }
     assertThat(named).isNotEmpty().containsOnly(version());
-  }
-
-  private static boolean built(Path file) {
-    return file.toString().contains("/target/");
   }
 
   private static String version() throws IOException {

@@ -8,7 +8,6 @@ import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.WaitFor;
-import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -33,25 +32,11 @@ final class WorkerDrainTest {
 
   private ScriptedEngine engine() throws IOException {
     return ScriptedEngine.start(
-        new Faults.Healthy(
-            Cluster.MODEL,
-            (request, connection) -> {
-              if (isStream(request)) {
-                connection.beginEvents().chunk("data: begun\n\n");
-                streamsEnd.await();
-                connection.chunk("data: [DONE]\n\n").lastChunk();
-              } else {
-                Faults.Answer.ok().answer(request, connection);
-              }
-            }));
+        new Faults.Healthy(Cluster.MODEL, new Faults.OpenStreams(request(true), streamsEnd)));
   }
 
   private static String request(boolean stream) {
     return "{\"model\":\"" + Cluster.MODEL + "\",\"prompt\":\"p\",\"stream\":" + stream + "}";
-  }
-
-  private static boolean isStream(EngineRequest request) {
-    return request.bodyText().equals(request(true));
   }
 
   private static long posts(ScriptedEngine engine) {
@@ -138,5 +123,49 @@ final class WorkerDrainTest {
       }
       assertThat(seen.keySet()).containsExactly("200");
     }
+  }
+
+  /** The first answer has no text; the engine computes it afterwards. */
+  @Test
+  void aDrainWaitsForAResponseInTheBackground() throws Exception {
+    AtomicBoolean completed = new AtomicBoolean();
+    try (ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  boolean made = request.line().contains("/v1/responses");
+                  String body =
+                      "{\"id\":\"resp_1\",\"status\":\""
+                          + (completed.get() ? "completed" : "in_progress")
+                          + "\"}";
+                  String list = "{\"data\":[{\"id\":\"" + Cluster.MODEL + "\"}]}";
+                  new Faults.Answer(200, made ? body : list).answer(request, connection);
+                });
+        RunningRouter router =
+            RunningRouter.start(
+                "listen: {port: 0}\nmetrics: {port: 0}\nworkers: [" + engine.url() + "]\n")) {
+      WaitFor.until("it is healthy", WaitFor.LONG, router::allHealthy);
+      int port = router.port();
+      String id = router.workers().getFirst().id();
+      String body = "{\"model\":\"" + Cluster.MODEL + "\",\"input\":\"x\",\"background\":true}";
+      assertThat(RawClient.call(port, "POST", "/v1/responses", body).status()).isEqualTo(200);
+      assertThat(polls(engine)).isZero();
+
+      HttpAnswer still = call(port, "/workers/" + id + "/drain?wait=10ms");
+      assertThat(still.status()).isEqualTo(202);
+      assertThat(still.text()).contains("\"drained\":false", "\"in_flight\":0", "\"background\":1");
+      WaitFor.until("it is asked", WaitFor.LONG, () -> polls(engine) > 1);
+      assertThat(router.workers().getFirst().drained()).isFalse();
+
+      completed.set(true);
+      HttpAnswer done = call(port, "/workers/" + id + "/drain?wait=60s");
+      assertThat(done.status()).isEqualTo(200);
+      assertThat(done.text()).contains("\"drained\":true", "\"background\":0");
+    }
+  }
+
+  private static long polls(ScriptedEngine engine) {
+    return engine.requests().stream()
+        .filter(request -> request.line().startsWith("GET /v1/responses/resp_1 "))
+        .count();
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.testkit;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A clock that only {@link #advance} moves. It starts far from zero; {@link #nearOverflow()} starts
@@ -9,6 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class FakeClock {
   private final AtomicLong nanos;
+  private final LongAdder reads = new LongAdder();
 
   public FakeClock() {
     this(1_000_000_000_000L);
@@ -25,7 +27,13 @@ public final class FakeClock {
 
   /** The time in nanoseconds; used as {@code clock::nanos}. */
   public long nanos() {
+    reads.increment();
     return nanos.get();
+  }
+
+  /** Number of reads of the time. It shows that periodic work was done again. */
+  public long reads() {
+    return reads.sum();
   }
 
   public void advance(Duration by) {

@@ -6,7 +6,7 @@ import java.util.SplittableRandom;
 
 /**
  * Random numbers: first the scripted ones, then those of a seeded generator. Used as {@code
- * dice::roll}.
+ * source::roll}.
  */
 public final class ScriptedRandomSource {
   private final Deque<Integer> script = new ArrayDeque<>();
@@ -20,13 +20,13 @@ public final class ScriptedRandomSource {
     return new ScriptedRandomSource(seed);
   }
 
-  /** Dice with the given first results; each must be below the bound of its roll. */
+  /** A source with the given first results; each must be below the bound of its roll. */
   public static ScriptedRandomSource of(int... rolls) {
-    ScriptedRandomSource dice = new ScriptedRandomSource(1);
+    ScriptedRandomSource source = new ScriptedRandomSource(1);
     for (int roll : rolls) {
-      dice.script.add(roll);
+      source.script.add(roll);
     }
-    return dice;
+    return source;
   }
 
   public synchronized int roll(int bound) {

@@ -9,7 +9,7 @@ import io.pointsman.compat.vllmrouter.Given;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.YamlTree;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -81,10 +81,11 @@ final class DynamicConfig {
    */
   static List<String> flags(Path file, List<Flag> all, Map<String, String> environment) {
     DynamicConfig reader = new DynamicConfig(all);
-    Optional<Raw> tree =
+    Optional<RawValue> tree =
         YamlTree.compose(
             file.toString(), YamlTree.text(file), MOST_DEPTH, environment, "", reader.problems);
-    if (tree.isPresent() && tree.get() instanceof Raw.Entries(Map<String, Raw> entries, _)) {
+    if (tree.isPresent()
+        && tree.get() instanceof RawValue.Entries(Map<String, RawValue> entries, _)) {
       entries.forEach(reader::entry);
     } else {
       reader.problems.add(file + ": no keys (expected: key: value)");
@@ -95,14 +96,16 @@ final class DynamicConfig {
     return reader.args;
   }
 
-  private void entry(String key, Raw value) {
+  private void entry(String key, RawValue value) {
     Flag flag = flags.get(key);
     if (flag == null) {
       problems.add(
           value.where() + ": " + key + ": unknown key" + Nearest.hint(key, flags.keySet()));
-    } else if (key.equals(MODELS) && value instanceof Raw.Entries(Map<String, Raw> models, _)) {
+    } else if (key.equals(MODELS)
+        && value instanceof RawValue.Entries(Map<String, RawValue> models, _)) {
       models(models);
-    } else if (key.equals(ALIASES) && value instanceof Raw.Entries(Map<String, Raw> names, _)) {
+    } else if (key.equals(ALIASES)
+        && value instanceof RawValue.Entries(Map<String, RawValue> names, _)) {
       add(
           flag,
           names.entrySet().stream()
@@ -115,7 +118,7 @@ final class DynamicConfig {
     }
   }
 
-  private void turn(Flag flag, Raw value) {
+  private void turn(Flag flag, RawValue value) {
     switch (text(value)) {
       case "true", "True" -> args.add(flag.name());
       case "false", "False", "" -> {
@@ -126,20 +129,22 @@ final class DynamicConfig {
   }
 
   /** A model per entry, with its backends and type. */
-  private void models(Map<String, Raw> models) {
+  private void models(Map<String, RawValue> models) {
     List<String> urls = new ArrayList<>();
     List<String> names = new ArrayList<>();
     List<String> types = new ArrayList<>();
     models.forEach(
         (name, settings) -> {
-          Map<String, Raw> members =
-              settings instanceof Raw.Entries(Map<String, Raw> given, _) ? given : Map.of();
-          Raw backends = members.get(BACKENDS);
+          Map<String, RawValue> members =
+              settings instanceof RawValue.Entries(Map<String, RawValue> given, _)
+                  ? given
+                  : Map.of();
+          RawValue backends = members.get(BACKENDS);
           if (backends == null) {
             problems.add(settings.where() + ": " + name + ": no " + BACKENDS);
             return;
           }
-          Raw type = members.get(TYPE);
+          RawValue type = members.get(TYPE);
           members.forEach(
               (key, each) -> {
                 if (!key.equals(BACKENDS) && !key.equals(TYPE)) {
@@ -173,11 +178,12 @@ final class DynamicConfig {
   }
 
   /** A scalar, or a list as one text with commas. */
-  private String text(Raw value) {
+  private String text(RawValue value) {
     return switch (value) {
-      case Raw.Scalar(String text, _) -> text.strip();
-      case Raw.Items(List<Raw> items, _) -> items.stream().map(this::text).collect(joining(","));
-      case Raw.Entries(_, String where) -> {
+      case RawValue.Scalar(String text, _) -> text.strip();
+      case RawValue.Items(List<RawValue> items, _) ->
+          items.stream().map(this::text).collect(joining(","));
+      case RawValue.Entries(_, String where) -> {
         problems.add(where + ": a group of keys (expected: a value or a list)");
         yield "";
       }

@@ -7,7 +7,7 @@ import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -81,13 +81,14 @@ final class ExternalProviders {
   }
 
   private void read(Path file) {
-    Raw tree =
+    RawValue tree =
         YamlTree.compose(
                 file.toString(), YamlTree.text(file), MOST_DEPTH, environment, "", into.problems())
-            .orElse(new Raw.Scalar("", file.toString()));
-    Map<String, Raw> members = entries(tree);
+            .orElse(new RawValue.Scalar("", file.toString()));
+    Map<String, RawValue> members = entries(tree);
     known(members, Set.of(GROUP));
-    if (members.get(GROUP) instanceof Raw.Items(List<Raw> providers, _) && !providers.isEmpty()) {
+    if (members.get(GROUP) instanceof RawValue.Items(List<RawValue> providers, _)
+        && !providers.isEmpty()) {
       providers.forEach(this::provider);
     } else {
       into.problems().add(tree.where() + ": no " + GROUP + " (expected: a list of providers)");
@@ -99,8 +100,8 @@ final class ExternalProviders {
     into.values().set(AccessKeys.ALLOWED_PATHS, List.of("api"));
   }
 
-  private void provider(Raw given) {
-    Map<String, Raw> members = entries(given);
+  private void provider(RawValue given) {
+    Map<String, RawValue> members = entries(given);
     known(members, OF_PROVIDER);
     String name = text(given, members, "name", null);
     String type = text(given, members, "type", null);
@@ -110,14 +111,14 @@ final class ExternalProviders {
       problem(given, "type: " + type + " (expected: openai)");
     }
     if (!url.isEmpty() && !Urls.valid(url)) {
-      problem(given, "api_base: " + url + " (expected: https://host)");
+      problem(given, "api_base: " + WorkerSpec.shown(url) + " (expected: https://host)");
       return;
     }
     String key = environment.getOrDefault(variable, "").strip();
     if (key.isEmpty()) {
       problem(given, "api_key_env_var: " + variable + " is not set (expected: a key)");
     }
-    if (!entries(members.getOrDefault("custom_headers", new Raw.Scalar("", ""))).isEmpty()) {
+    if (!entries(members.getOrDefault("custom_headers", new RawValue.Scalar("", ""))).isEmpty()) {
       problem(given, "custom_headers: not supported (expected: none; set them in a proxy)");
     }
     for (String each : OF_ALL) {
@@ -139,14 +140,14 @@ final class ExternalProviders {
     }
   }
 
-  private Set<String> models(Raw provider, @Nullable Raw given, String name) {
+  private Set<String> models(RawValue provider, @Nullable RawValue given, String name) {
     Set<String> models = new HashSet<>();
-    if (!(given instanceof Raw.Items(List<Raw> items, _)) || items.isEmpty()) {
+    if (!(given instanceof RawValue.Items(List<RawValue> items, _)) || items.isEmpty()) {
       problem(provider, "models: missing (expected: a list of models, each with an id)");
       return models;
     }
-    for (Raw item : items) {
-      Map<String, Raw> members = entries(item);
+    for (RawValue item : items) {
+      Map<String, RawValue> members = entries(item);
       known(members, OF_MODEL);
       String id = text(item, members, "id", null);
       String before = servers.put(id, name);
@@ -154,15 +155,15 @@ final class ExternalProviders {
         problem(item, id + ": of " + before + " and " + name + " (expected: each model once)");
       }
       models.add(id);
-      if (members.get("aliases") instanceof Raw.Items(List<Raw> names, _)) {
+      if (members.get("aliases") instanceof RawValue.Items(List<RawValue> names, _)) {
         names.forEach(alias -> alias(alias, id));
       }
     }
     return models;
   }
 
-  private void alias(Raw alias, String model) {
-    if (alias instanceof Raw.Scalar(String name, _) && !name.isBlank()) {
+  private void alias(RawValue alias, String model) {
+    if (alias instanceof RawValue.Scalar(String name, _) && !name.isBlank()) {
       String before = aliases.put(name.strip(), model);
       if (before != null && !before.equals(model)) {
         problem(alias, name + ": an alias of " + before + " and " + model);
@@ -172,7 +173,7 @@ final class ExternalProviders {
     }
   }
 
-  private void known(Map<String, Raw> members, Set<String> names) {
+  private void known(Map<String, RawValue> members, Set<String> names) {
     members.forEach(
         (key, value) -> {
           if (!names.contains(key)) {
@@ -181,8 +182,8 @@ final class ExternalProviders {
         });
   }
 
-  private static Map<String, Raw> entries(Raw given) {
-    return given instanceof Raw.Entries(Map<String, Raw> members, _) ? members : Map.of();
+  private static Map<String, RawValue> entries(RawValue given) {
+    return given instanceof RawValue.Entries(Map<String, RawValue> members, _) ? members : Map.of();
   }
 
   /**
@@ -190,19 +191,20 @@ final class ExternalProviders {
    *
    * @param standard its default; null if the member is required
    */
-  private String text(Raw group, Map<String, Raw> members, String name, @Nullable String standard) {
-    Raw given = members.get(name);
+  private String text(
+      RawValue group, Map<String, RawValue> members, String name, @Nullable String standard) {
+    RawValue given = members.get(name);
     if (given == null && standard != null) {
       return standard;
     }
-    if (given instanceof Raw.Scalar(String text, _) && !text.isBlank()) {
+    if (given instanceof RawValue.Scalar(String text, _) && !text.isBlank()) {
       return text.strip();
     }
     problem(group, name + ": missing (expected: a text)");
     return "";
   }
 
-  private void problem(Raw where, String text) {
+  private void problem(RawValue where, String text) {
     into.problems().add(where.where() + ": " + text);
   }
 }

@@ -12,10 +12,11 @@ import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.HealthAnswer;
 import java.nio.file.Path;
@@ -122,12 +123,22 @@ public final class ProductionStackLauncher {
 
   /** Help text: all flags with their effect in this router. */
   public static String help() {
-    return flags(new Wishes()).help("pointsman production-stack [flags of the stack's router]");
+    List<String> example =
+        List.of(
+            "--service-discovery=static",
+            "--static-backends=http://engine:8000",
+            "--static-models=m",
+            "--routing-logic=roundrobin");
+    return flags(new Wishes())
+        .help(
+            "pointsman production-stack [flags of the stack's router]",
+            translate(example, Map.of()),
+            Set.of(RoutingKeys.WORKERS, RoutingKeys.POLICY));
   }
 
   /** Sets behaviour of the stack's router that has no flag. */
   private static void behaviour(ConfigValues values) {
-    values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
+    values.set(HeaderKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
     values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.LIVE);

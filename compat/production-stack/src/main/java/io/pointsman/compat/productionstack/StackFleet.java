@@ -186,7 +186,12 @@ final class StackFleet {
     for (int i = 0; i < urls.size(); i++) {
       String url = Urls.trimmed(urls.get(i));
       if (!Urls.valid(url)) {
-        into.problems().add(StackFlags.BACKENDS + ": " + url + " (expected: http://host:port)");
+        into.problems()
+            .add(
+                StackFlags.BACKENDS
+                    + ": "
+                    + WorkerSpec.shown(url)
+                    + " (expected: http://host:port)");
         continue;
       }
       served.computeIfAbsent(url, _ -> new HashSet<>()).add(models.get(i));

@@ -9,13 +9,14 @@ import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.PromptListSize;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -116,8 +117,8 @@ final class StackLogic {
       return;
     }
     values.set(RoutingKeys.POLICY, "md5_ring");
-    Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
-    Translation.as(FrontKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
+    Translation.as(HeaderKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
+    Translation.as(HeaderKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
   }
 
   /** A policy that compares prompts with engines' caches. */
@@ -125,8 +126,8 @@ final class StackLogic {
     values.set(RoutingKeys.POLICY, policy);
     values.set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO);
     if (wishes.has(StackFlags.SESSION_KEY)) {
-      Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
-      Translation.as(FrontKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
+      Translation.as(HeaderKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
+      Translation.as(HeaderKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
     }
     into.notes()
         .add(
@@ -167,7 +168,7 @@ final class StackLogic {
     values.set(DisaggKeys.STAGE_ERRORS, true);
     values.set(DisaggKeys.PROMPT_LISTS, PromptListSize.LENGTH);
     // The threshold alone decides, even if the decode worker has the prompt cached.
-    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
+    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_CACHED);
     // The original does not compare models here: prefill and decode engines may use different
     // names.
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
@@ -249,8 +250,8 @@ final class StackLogic {
   private void registry() {
     Map<String, String> receivers = new HashMap<>();
     try {
-      Raw tree = tree(wishes.text(StackPdFlags.REGISTRY));
-      if (!(tree instanceof Raw.Entries(Map<String, Raw> decoders, _))) {
+      RawValue tree = tree(wishes.text(StackPdFlags.REGISTRY));
+      if (!(tree instanceof RawValue.Entries(Map<String, RawValue> decoders, _))) {
         throw new ConfigException(
             StackPdFlags.REGISTRY + ": not an object (expected: {URL: {...}})");
       }
@@ -274,13 +275,13 @@ final class StackLogic {
   }
 
   /** The registry as a tree; JSON is a subset of YAML. */
-  private static Raw tree(String text) {
+  private static RawValue tree(String text) {
     List<String> problems = new ArrayList<>();
-    Optional<Raw> tree = YamlTree.compose(StackPdFlags.REGISTRY, text, MOST_DEPTH, problems);
+    Optional<RawValue> tree = YamlTree.compose(StackPdFlags.REGISTRY, text, MOST_DEPTH, problems);
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
-    return tree.orElse(new Raw.Scalar("", StackPdFlags.REGISTRY));
+    return tree.orElse(new RawValue.Scalar("", StackPdFlags.REGISTRY));
   }
 
   private WorkerSpec received(WorkerSpec worker, String receiver) {
@@ -290,8 +291,8 @@ final class StackLogic {
     return worker.withLabels(labels);
   }
 
-  private static String receiver(String url, Raw entry) {
-    if (!(entry instanceof Raw.Entries(Map<String, Raw> members, _))) {
+  private static String receiver(String url, RawValue entry) {
+    if (!(entry instanceof RawValue.Entries(Map<String, RawValue> members, _))) {
       throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": not an object");
     }
     return text(url, members, "receiver_host")
@@ -301,15 +302,15 @@ final class StackLogic {
         + text(url, members, "receiver_alloc_port");
   }
 
-  private static String text(String url, Map<String, Raw> members, String name) {
+  private static String text(String url, Map<String, RawValue> members, String name) {
     return switch (members.get(name)) {
-      case Raw.Scalar(String text, _) -> text;
-      case Raw.Items(List<Raw> items, _) ->
+      case RawValue.Scalar(String text, _) -> text;
+      case RawValue.Items(List<RawValue> items, _) ->
           items.stream()
-              .map(item -> item instanceof Raw.Scalar(String text, _) ? text : "?")
+              .map(item -> item instanceof RawValue.Scalar(String text, _) ? text : "?")
               .collect(Collectors.joining(","));
       case null -> throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": no " + name);
-      case Raw.Entries _ ->
+      case RawValue.Entries _ ->
           throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": " + name);
     };
   }

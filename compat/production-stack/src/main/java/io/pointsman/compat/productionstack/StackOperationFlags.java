@@ -80,9 +80,8 @@ final class StackOperationFlags {
             .idle("needs the gate SemanticCache, which is not supported"),
         stack(DynamicConfig.YAML, "configuration file that is read every 10 s")
             .honoured(
-                "read every 2 s and on SIGHUP; flags win; engines, models, labels, aliases, the"
-                    + " routing logic and the log level apply at once, other changes need a"
-                    + " restart",
+                "read every 2 s and on SIGHUP; flags win; changes apply at once; keys that need a"
+                    + " restart: docs/operate.md",
                 wishes.keep()),
         stack(DynamicConfig.JSON, "configuration as JSON that is read every 10 s")
             .honoured("as --dynamic-config-yaml, which wins over it", wishes.keep()));

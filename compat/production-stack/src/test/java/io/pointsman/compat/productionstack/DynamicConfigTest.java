@@ -6,7 +6,7 @@ import static org.assertj.core.groups.Tuple.tuple;
 
 import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigException;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
@@ -78,7 +78,7 @@ class DynamicConfigTest {
         .extracting(WorkerSpec::url, WorkerSpec::models)
         .containsExactly(tuple("http://a:1", Set.of("m")), tuple("http://b:2", Set.of("n")));
     assertThat(launch.values().get(RoutingKeys.POLICY)).isEqualTo("md5_ring");
-    assertThat(launch.values().get(FrontKeys.SESSION_HEADER)).isEqualTo("x-user");
+    assertThat(launch.values().get(HeaderKeys.SESSION_HEADER)).isEqualTo("x-user");
     assertThat(launch.values().get(RoutingKeys.MODEL_ALIASES)).isEqualTo(Map.of("gpt-4", "m"));
     assertThat(launch.file()).isEqualTo(directory.resolve("dynamic.yaml"));
   }

@@ -13,7 +13,7 @@ import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.KvEventKeys;
@@ -592,7 +592,7 @@ class ProductionStackLauncherTest {
                 + " --session-key x-user --lmcache-controller-port 9100 --kv-aware-threshold 2000");
     assertThat(launch.values().get(RoutingKeys.POLICY)).isEqualTo(policy);
     assertThat(launch.values().get(KvEventKeys.MODE)).isEqualTo(KvEventSettings.Mode.AUTO);
-    assertThat(launch.values().get(FrontKeys.SESSION_HEADER)).isEqualTo("x-user");
+    assertThat(launch.values().get(HeaderKeys.SESSION_HEADER)).isEqualTo("x-user");
     assertThat(launch.notes())
         .hasSize(2)
         .anyMatch(note -> note.contains("KV events instead of an LMCache controller"))

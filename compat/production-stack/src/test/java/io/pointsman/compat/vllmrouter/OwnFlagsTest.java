@@ -12,6 +12,7 @@ import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -103,7 +104,7 @@ class OwnFlagsTest {
             "--retry-initial-backoff",
             "--retry-max-backoff");
     assertThat(
-            vllmRouter("--worker-urls http://a:1 --queue-timeout 5").get(FrontKeys.QUEUE_TIMEOUT))
+            vllmRouter("--worker-urls http://a:1 --queue-timeout 5").get(QueueKeys.QUEUE_TIMEOUT))
         .hasSeconds(5);
   }
 

@@ -2,7 +2,7 @@ package io.pointsman.compat.rayserve;
 
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -174,7 +174,7 @@ final class RayLlmConfig {
    */
   List<WorkerSpec> workers(String deploymentLabel) {
     RayNode written = node.at("workers");
-    if (written.absent() || !(written.raw() instanceof Raw.Items)) {
+    if (written.absent() || !(written.raw() instanceof RawValue.Items)) {
       if (!written.absent()) {
         written.wrong("not a list (expected: a list of URLs, or of {id, url})");
       }
@@ -194,7 +194,8 @@ final class RayLlmConfig {
     Key<List<WorkerSpec>> key = RoutingKeys.WORKERS;
     WorkerSpec spec;
     try {
-      spec = key.type().read(new Raw.Items(List.of(each.raw()), each.raw().where())).getFirst();
+      spec =
+          key.type().read(new RawValue.Items(List.of(each.raw()), each.raw().where())).getFirst();
     } catch (IllegalArgumentException e) {
       each.wrong(String.valueOf(e.getMessage()).replaceFirst("^\\[[0-9]+]:? ?", ""));
       return null;

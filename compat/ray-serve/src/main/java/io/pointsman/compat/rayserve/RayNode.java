@@ -1,7 +1,7 @@
 package io.pointsman.compat.rayserve;
 
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,10 +16,10 @@ final class RayNode {
       Map.of("true", true, "True", true, "false", false, "False", false);
 
   private final String path;
-  private final Raw raw;
+  private final RawValue raw;
   private final RayReport report;
 
-  RayNode(String path, Raw raw, RayReport report) {
+  RayNode(String path, RawValue raw, RayReport report) {
     this.path = path;
     this.raw = raw;
     this.report = report;
@@ -29,13 +29,13 @@ final class RayNode {
     return path;
   }
 
-  Raw raw() {
+  RawValue raw() {
     return raw;
   }
 
   /** True if the value is missing or null. */
   boolean absent() {
-    return raw instanceof Raw.Scalar(String text, _) && text.isEmpty();
+    return raw instanceof RawValue.Scalar(String text, _) && text.isEmpty();
   }
 
   /** Reports a problem with this value. */
@@ -52,17 +52,17 @@ final class RayNode {
 
   /** The value of a key; absent if the file does not contain it. */
   RayNode at(String key) {
-    Raw value = entries().get(key);
+    RawValue value = entries().get(key);
     String to = path.isEmpty() ? key : path + "." + key;
-    return new RayNode(to, value == null ? new Raw.Scalar("", raw.where()) : value, report);
+    return new RayNode(to, value == null ? new RawValue.Scalar("", raw.where()) : value, report);
   }
 
   boolean has(String key) {
     return !at(key).absent();
   }
 
-  private Map<String, Raw> entries() {
-    return raw instanceof Raw.Entries(Map<String, Raw> entries, _) ? entries : Map.of();
+  private Map<String, RawValue> entries() {
+    return raw instanceof RawValue.Entries(Map<String, RawValue> entries, _) ? entries : Map.of();
   }
 
   /** The keys of this group in file order; empty if this is not a group. */
@@ -80,7 +80,7 @@ final class RayNode {
     if (absent()) {
       return this;
     }
-    if (!(raw instanceof Raw.Entries)) {
+    if (!(raw instanceof RawValue.Entries)) {
       wrong("not a group of keys (expected: key: value)");
       return this;
     }
@@ -101,7 +101,7 @@ final class RayNode {
     if (absent()) {
       return List.of();
     }
-    if (!(raw instanceof Raw.Items(List<Raw> items, _))) {
+    if (!(raw instanceof RawValue.Items(List<RawValue> items, _))) {
       wrong("not a list (expected: a list)");
       return List.of();
     }
@@ -114,7 +114,7 @@ final class RayNode {
 
   /** The text; empty if it is missing or invalid. */
   String text() {
-    if (raw instanceof Raw.Scalar(String text, _)) {
+    if (raw instanceof RawValue.Scalar(String text, _)) {
       return text;
     }
     wrong("not a string (expected: a string)");

@@ -1,7 +1,7 @@
 package io.pointsman.compat.rayserve;
 
 import io.pointsman.config.ConfigValues;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.ModelQueue;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -37,17 +37,17 @@ final class RayQueues {
       int status = fullStatus(config.deployment().at("backpressure_config"));
       QueueLine line = line(config, configs);
       if (configs.size() == 1) {
-        values.set(FrontKeys.QUEUE_FULL_STATUS, status);
+        values.set(QueueKeys.QUEUE_FULL_STATUS, status);
       }
       if (line != null && configs.size() == 1) {
-        values.set(FrontKeys.MAX_CONCURRENT, line.most());
-        values.set(FrontKeys.QUEUE_SIZE, line.waiting());
+        values.set(QueueKeys.MAX_CONCURRENT, line.most());
+        values.set(QueueKeys.QUEUE_SIZE, line.waiting());
       } else if (line != null) {
         lines.add(new ModelQueue(config.model, line.most(), line.waiting(), status));
       }
     }
     if (!lines.isEmpty()) {
-      values.set(FrontKeys.MODEL_QUEUES, lines);
+      values.set(QueueKeys.MODEL_QUEUES, lines);
     }
   }
 

@@ -1,46 +1,33 @@
 package io.pointsman.compat.rayserve;
 
-import static java.util.Objects.requireNonNull;
-
 import io.pointsman.compat.vllmrouter.EngineControl;
 import io.pointsman.config.AuthRecords;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
-import io.pointsman.config.KvEventLabels;
 import io.pointsman.config.YamlTree;
 import io.pointsman.config.key.AdminKeys;
-import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.settings.HealthAnswer;
-import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
-import io.pointsman.engine.UnknownModel;
-import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.config.value.RawValue;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Translates a Ray Serve file for LLM applications into this router's configuration. A key unknown
  * to Ray is an error, reported with the nearest name. A key without effect here is reported with
- * the reason.
+ * the reason. It has a method for each section of the file, in the order of the file.
  */
 public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
@@ -68,6 +55,17 @@ public final class RayServeFile {
       List.of("ray.serve.llm:build_openai_app", "ray.serve.llm:build_dp_openai_app");
   private static final String PD_BUILDER = "ray.serve.llm:build_pd_openai_app";
 
+  /** The shortest valid file. */
+  private static final String SHORTEST =
+      """
+      applications:
+      - import_path: ray.serve.llm:build_openai_app
+        args:
+          llm_configs:
+          - model_loading_config: {model_id: m}
+            workers: ["http://engine:8000"]
+      """;
+
   /**
    * A translated file.
    *
@@ -75,9 +73,6 @@ public final class RayServeFile {
    * @param notes values without effect and the reasons, one line each
    */
   public record Translated(ConfigValues values, List<String> notes) {}
-
-  private static final List<String> BACKOFF =
-      List.of("initial_backoff_s", "backoff_multiplier", "max_backoff_s");
 
   private final RayReport report = new RayReport();
   private final ConfigValues values = new ConfigValues();
@@ -104,6 +99,13 @@ public final class RayServeFile {
     return translate(file, YamlTree.text(file), environment, flags);
   }
 
+  /** The values of a file that sets nothing but its workers, without these. */
+  public static ConfigValues defaults() {
+    ConfigValues values =
+        translate(Path.of("serve.yaml"), SHORTEST, Map.of(), new ConfigValues()).values();
+    return values.set(RoutingKeys.WORKERS, RoutingKeys.WORKERS.defaultValue());
+  }
+
   /**
    * Translates a text.
    *
@@ -113,7 +115,7 @@ public final class RayServeFile {
       Path file, String text, Map<String, String> environment, ConfigValues flags) {
     boolean asksForKeys = AuthRecords.from(flags).keysNeeded();
     RayServeFile reader = new RayServeFile(file, environment, asksForKeys);
-    Raw root = reader.compose(file, text).orElse(new Raw.Scalar("", file.toString()));
+    RawValue root = reader.compose(file, text).orElse(new RawValue.Scalar("", file.toString()));
     reader.behaviour();
     reader.top(new RayNode("", root, reader.report));
     if (!reader.report.problems.isEmpty()) {
@@ -123,7 +125,7 @@ public final class RayServeFile {
   }
 
   /** The tree of a file. In variables for the application, Ray takes an unset one as empty. */
-  private Optional<Raw> compose(Path named, String text) {
+  private Optional<RawValue> compose(Path named, String text) {
     return YamlTree.compose(
         named.toString(), text, MAX_DEPTH, environment, "env_vars", report.problems);
   }
@@ -136,7 +138,7 @@ public final class RayServeFile {
   private void environment(RayNode ofApplication) {
     RayNode header = variable(SESSION_HEADER, ofApplication);
     if (!header.text().isBlank()) {
-      values.set(FrontKeys.SESSION_HEADER, header.text().strip());
+      values.set(HeaderKeys.SESSION_HEADER, header.text().strip());
     }
     variable(FIRST_BYTE_TIMEOUT, ofApplication)
         .seconds(MILLI)
@@ -157,7 +159,7 @@ public final class RayServeFile {
     String inherited = environment.getOrDefault(name, "").strip();
     return ofApplication.has(name)
         ? ofApplication.at(name)
-        : new RayNode(name, new Raw.Scalar(inherited, "environment"), report);
+        : new RayNode(name, new RawValue.Scalar(inherited, "environment"), report);
   }
 
   /** Sets behaviour of Ray that has no key. */
@@ -165,7 +167,7 @@ public final class RayServeFile {
     values.set(AdminKeys.ENABLED, false);
     values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.LIVE);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
-    values.set(FrontKeys.CORS_ENABLED, true);
+    values.set(HeaderKeys.CORS_ENABLED, true);
     // Ray has no metrics listener, so another process may use the default port.
     values.set(OperationKeys.METRICS_PORT, 0);
     values.set(FleetKeys.HEALTH_TIMEOUT, Duration.ofSeconds(10));
@@ -310,202 +312,17 @@ public final class RayServeFile {
       args.at("llm_configs").wrong("none (expected: at least one model)");
       return;
     }
-    models(configs);
-    fleet(configs);
-    settings(configs);
+    new RayModels(values, report, direct).translate(configs);
   }
 
-  /** The entry itself, or the contents of the file that it names. */
+  /** The entry, or the contents of the file that it names. */
   private RayNode included(RayNode entry) {
-    if (entry.absent() || !(entry.raw() instanceof Raw.Scalar(String path, _))) {
+    if (entry.absent() || !(entry.raw() instanceof RawValue.Scalar(String path, _))) {
       return entry;
     }
     Path other = file.resolveSibling(path);
-    Raw raw = compose(other, YamlTree.text(other)).orElse(new Raw.Scalar("", other.toString()));
+    RawValue raw =
+        compose(other, YamlTree.text(other)).orElse(new RawValue.Scalar("", other.toString()));
     return new RayNode(entry.path(), raw, report);
-  }
-
-  private void models(List<RayLlmConfig> configs) {
-    Set<String> names = new HashSet<>();
-    for (RayLlmConfig config : configs) {
-      if (!names.add(config.model)) {
-        config.node().wrong("model_id: " + config.model + " (expected: each model once)");
-      }
-    }
-    values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.BASE_MODEL);
-    configs.stream()
-        .flatMap(config -> config.adaptersKept().stream())
-        .max(Integer::compare)
-        .ifPresent(most -> values.set(TierKeys.ADAPTERS_PER_WORKER, most));
-  }
-
-  private void fleet(List<RayLlmConfig> configs) {
-    List<WorkerSpec> workers = new ArrayList<>();
-    Set<String> ids = new TreeSet<>();
-    RayNode discovery = discovery(configs);
-    for (RayLlmConfig config : configs) {
-      List<WorkerSpec> own = config.workers(configs.size() > 1 ? "LLMServer:" + config.model : "");
-      for (WorkerSpec worker : own) {
-        if (!ids.add(worker.id())) {
-          config.node().at("workers").wrong("id: " + worker.id() + " (expected: each id once)");
-        }
-      }
-      workers.addAll(own);
-      if (discovery == null && own.isEmpty()) {
-        config
-            .node()
-            .wrong(
-                "no workers (expected: workers: a list of URLs, or discovery: keys as in"
-                    + " kubernetes.*)");
-      }
-    }
-    values.set(RoutingKeys.WORKERS, workers);
-  }
-
-  /** The discovery settings of all models, which must not differ; null if there are none. */
-  private @Nullable RayNode discovery(List<RayLlmConfig> configs) {
-    RayNode first = null;
-    for (RayLlmConfig config : configs) {
-      RayNode found = config.node().at("discovery");
-      if (first == null && !found.absent()) {
-        first = found;
-        discover(found);
-      } else if (first != null && !found.absent() && !same(found.raw(), first.raw())) {
-        found.wrong("differs from another model's (expected: one for all models)");
-      }
-    }
-    return first;
-  }
-
-  private void discover(RayNode discovery) {
-    List<String> names =
-        ConfigKeys.paths().stream()
-            .filter(path -> path.startsWith("kubernetes."))
-            .map(path -> path.substring("kubernetes.".length()))
-            .toList();
-    discovery.keys(names, Map.of());
-    for (String name : names) {
-      Key<?> key = ConfigKeys.at("kubernetes." + name);
-      if (key != null && discovery.has(name)) {
-        try {
-          values.read(key, discovery.at(name).raw());
-        } catch (ConfigException e) {
-          report.problems.addAll(e.problems());
-        }
-      }
-    }
-  }
-
-  /**
-   * Router, queue and limits are set per model; all other settings must be equal for all models.
-   */
-  private void settings(List<RayLlmConfig> configs) {
-    RayLlmConfig first = configs.getFirst();
-    RayRouters.translate(first.router(), direct, values);
-    heed(first, values);
-    backoff(first.router());
-    health(first.deployment());
-    List<ModelPolicy> own = new ArrayList<>();
-    for (RayLlmConfig other : configs.subList(1, configs.size())) {
-      ConfigValues routing = new ConfigValues();
-      RayRouters.translate(other.router(), direct, routing);
-      heed(other, routing);
-      if (!settings(routing).equals(settings(values))) {
-        own.add(new ModelPolicy(other.model, settings(routing)));
-      }
-      agree(other.router(), first.router(), first.model, BACKOFF);
-      agree(
-          other.deployment(),
-          first.deployment(),
-          first.model,
-          List.of(
-              "health_check_period_s", "health_check_timeout_s", "graceful_shutdown_timeout_s"));
-    }
-    if (!own.isEmpty()) {
-      values.set(RoutingKeys.MODEL_POLICIES, own);
-    }
-    new RayQueues(values).translate(configs);
-  }
-
-  /** Enables KV events if the model's policy uses them. */
-  private void heed(RayLlmConfig config, ConfigValues routing) {
-    if (routing.get(RoutingKeys.POLICY).equals(RayRouters.KV_AWARE)) {
-      KvEventLabels.askOthers(values);
-      config.checkWeights();
-    }
-  }
-
-  private static void agree(RayNode other, RayNode first, String model, List<String> keys) {
-    for (String key : keys) {
-      RayNode here = other.at(key);
-      if (!same(here.raw(), first.at(key).raw())) {
-        here.wrong("differs from that of " + model + " (expected: the same for all models)");
-      }
-    }
-  }
-
-  /**
-   * All routing settings of a model, including defaults; otherwise those of the first model would
-   * apply.
-   */
-  private static Map<String, String> settings(ConfigValues routing) {
-    Map<String, String> settings = new TreeMap<>();
-    for (Key<?> key : RoutingKeys.ofAModel()) {
-      settings.put(key.path(), written(key, routing));
-    }
-    return settings;
-  }
-
-  private static <T> String written(Key<T> key, ConfigValues values) {
-    return key.type().format(values.get(key));
-  }
-
-  /** True if two values have the same content, regardless of their positions. */
-  private static boolean same(Raw one, Raw other) {
-    return switch (one) {
-      case Raw.Scalar(String text, _) ->
-          other instanceof Raw.Scalar(String otherText, _) && text.equals(otherText);
-      case Raw.Items(List<Raw> items, _) ->
-          other instanceof Raw.Items(List<Raw> others, _)
-              && items.size() == others.size()
-              && IntStream.range(0, items.size()).allMatch(i -> same(items.get(i), others.get(i)));
-      case Raw.Entries(Map<String, Raw> entries, _) ->
-          other instanceof Raw.Entries(Map<String, Raw> others, _)
-              && entries.keySet().equals(others.keySet())
-              && entries.keySet().stream()
-                  .allMatch(
-                      key ->
-                          same(requireNonNull(entries.get(key)), requireNonNull(others.get(key))));
-    };
-  }
-
-  private void backoff(RayNode router) {
-    router
-        .at("initial_backoff_s")
-        .seconds(Duration.ZERO)
-        .ifPresent(wait -> values.set(ForwardKeys.RETRY_INITIAL_BACKOFF, wait));
-    router
-        .at("backoff_multiplier")
-        .number(1, 100)
-        .ifPresent(factor -> values.set(ForwardKeys.RETRY_MULTIPLIER, factor));
-    router
-        .at("max_backoff_s")
-        .seconds(MILLI)
-        .ifPresent(wait -> values.set(ForwardKeys.RETRY_MAX_BACKOFF, wait));
-  }
-
-  private void health(RayNode deployment) {
-    deployment
-        .at("health_check_period_s")
-        .seconds(Duration.ofMillis(10))
-        .ifPresent(period -> values.set(FleetKeys.HEALTH_INTERVAL, period));
-    deployment
-        .at("health_check_timeout_s")
-        .seconds(MILLI)
-        .ifPresent(timeout -> values.set(FleetKeys.HEALTH_TIMEOUT, timeout));
-    deployment
-        .at("graceful_shutdown_timeout_s")
-        .seconds(Duration.ZERO)
-        .ifPresent(timeout -> values.set(OperationKeys.DRAIN_TIMEOUT, timeout));
   }
 }

@@ -7,7 +7,7 @@ import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
-import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.RoutingKeys;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,7 +64,7 @@ class RayEnvironmentTest {
     ConfigValues values =
         translate(
             variable("RAY_SERVE_SESSION_ID_HEADER_KEY", "x-b"), inherited, new ConfigValues());
-    assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-b");
+    assertThat(values.get(HeaderKeys.SESSION_HEADER)).isEqualTo("x-b");
     assertThat(values.get(ForwardKeys.FIRST_BYTE_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
   }
 
@@ -84,7 +84,7 @@ class RayEnvironmentTest {
             variable("RAY_SERVE_SESSION_ID_HEADER_KEY", "'${NONE}x-a'"),
             Map.of(),
             new ConfigValues());
-    assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-a");
+    assertThat(values.get(HeaderKeys.SESSION_HEADER)).isEqualTo("x-a");
   }
 
   @Test

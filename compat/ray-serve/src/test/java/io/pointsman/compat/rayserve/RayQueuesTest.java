@@ -55,11 +55,11 @@ class RayQueuesTest {
     assertThat(lines.models())
         .containsExactly(new ModelLimit("m", 16, 3, 503), new ModelLimit("n", 2, 0, 429));
     assertThat(lines.maxConcurrentRequests()).isZero();
-    assertThat(lines.busyStatus("m")).isEqualTo(503);
-    assertThat(lines.busyStatus("n")).isEqualTo(429);
-    assertThat(lines.busyStatus("n:adapter")).isEqualTo(429);
-    assertThat(lines.busyStatus("nn:adapter")).isEqualTo(503);
-    assertThat(lines.busyStatus(null)).isEqualTo(503);
+    assertThat(lines.answersTooMany("m")).isFalse();
+    assertThat(lines.answersTooMany("n")).isTrue();
+    assertThat(lines.answersTooMany("n:adapter")).isTrue();
+    assertThat(lines.answersTooMany("nn:adapter")).isFalse();
+    assertThat(lines.answersTooMany(null)).isFalse();
   }
 
   @Test

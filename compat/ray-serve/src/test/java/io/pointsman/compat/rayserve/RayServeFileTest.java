@@ -12,8 +12,10 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.settings.HealthAnswer;
@@ -99,10 +101,10 @@ class RayServeFileTest {
     assertThat(values.get(FleetKeys.HEALTH_ANSWER)).isEqualTo(HealthAnswer.LIVE);
     assertThat(values.get(AdminKeys.RAY_APPLICATION)).isEqualTo("llm_app");
     assertThat(values.get(OperationKeys.METRICS_PORT)).isZero();
-    assertThat(values.get(FrontKeys.CORS_ENABLED)).isTrue();
-    assertThat(values.get(FrontKeys.CORS_ORIGINS)).isEmpty();
-    assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-session-id");
-    assertThat(values.get(FrontKeys.MAX_CONCURRENT)).isZero();
+    assertThat(values.get(HeaderKeys.CORS_ENABLED)).isTrue();
+    assertThat(values.get(HeaderKeys.CORS_ORIGINS)).isEmpty();
+    assertThat(values.get(HeaderKeys.SESSION_HEADER)).isEqualTo("x-session-id");
+    assertThat(values.get(QueueKeys.MAX_CONCURRENT)).isZero();
     assertThat(values.get(RoutingKeys.UNKNOWN_MODEL)).isEqualTo(UnknownModel.BASE_MODEL);
     assertThat(translate(HEAD).notes()).isEmpty();
   }
@@ -277,9 +279,9 @@ class RayServeFileTest {
                 """));
 
     assertThat(values.get(RoutingKeys.WORKERS)).allMatch(worker -> worker.maxInFlight() == 32);
-    assertThat(values.get(FrontKeys.MAX_CONCURRENT)).isEqualTo(64);
-    assertThat(values.get(FrontKeys.QUEUE_SIZE)).isEqualTo(7);
-    assertThat(values.get(FrontKeys.QUEUE_FULL_STATUS)).isEqualTo(429);
+    assertThat(values.get(QueueKeys.MAX_CONCURRENT)).isEqualTo(64);
+    assertThat(values.get(QueueKeys.QUEUE_SIZE)).isEqualTo(7);
+    assertThat(values.get(QueueKeys.QUEUE_FULL_STATUS)).isEqualTo(429);
     assertThat(values.get(FleetKeys.HEALTH_INTERVAL)).isEqualTo(Duration.ofSeconds(3));
     assertThat(values.get(FleetKeys.HEALTH_TIMEOUT)).isEqualTo(Duration.ofMillis(2500));
     assertThat(values.get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofSeconds(40));
@@ -290,7 +292,7 @@ class RayServeFileTest {
 
   @Test
   void theStatusWithoutBackpressureConfigIs503() {
-    assertThat(values(HEAD).get(FrontKeys.QUEUE_FULL_STATUS)).isEqualTo(503);
+    assertThat(values(HEAD).get(QueueKeys.QUEUE_FULL_STATUS)).isEqualTo(503);
   }
 
   @Test
@@ -437,8 +439,12 @@ class RayServeFileTest {
             + " list",
         "[{model_loading_config: {model_id: m}, workers: ['a:1']}]|(expected: http://host:port",
         "[{model_loading_config: {model_id: m}, workers: [{uri: 'http://a:1'}]}]|uri: unknown key",
-        "[{model_loading_config: {model_id: m}, workers: ['http://a:1', 'http://a:1']}]|id: a:1"
-            + " (expected: each id once)"
+        "[{model_loading_config: {model_id: m}, workers: ['http://a:1', 'http://a:1']}]|id: a:1:"
+            + " two workers at http://a:1 have this id (expected: one of them, or in a file an id"
+            + " for each: {url: http://a:1, id: NAME})",
+        "[{model_loading_config: {model_id: m}, workers: ['http://a:1']}, {model_loading_config:"
+            + " {model_id: n}, workers: ['https://a:1']}]|id: a:1: http://a:1 and https://a:1 have"
+            + " this id"
       })
   void modelsAndWorkersThatAreWrongAreErrors(String configs, String problem) {
     refused(
@@ -568,7 +574,7 @@ class RayServeFileTest {
             Map.of("RAY_SERVE_SESSION_ID_HEADER_KEY", "X-Correlation-ID"),
             new ConfigValues());
 
-    assertThat(translated.values().get(FrontKeys.SESSION_HEADER)).isEqualTo("X-Correlation-ID");
+    assertThat(translated.values().get(HeaderKeys.SESSION_HEADER)).isEqualTo("X-Correlation-ID");
   }
 
   @Test

@@ -1,10 +1,15 @@
 package io.pointsman.compat.vllmrouter;
 
+import io.pointsman.config.ConfigValues;
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.Key;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -105,8 +110,13 @@ public final class FlagTable {
     }
   }
 
-  /** Help text: all flags with their effect in this router. */
-  public String help(String usage) {
+  /**
+   * Help text: all flags with their effect in this router.
+   *
+   * @param example the configuration of the shortest valid command line
+   * @param ofExample keys that its flags set
+   */
+  public String help(String usage, ConfigValues example, Set<Key<?>> ofExample) {
     StringBuilder help = new StringBuilder();
     help.append("Usage: ").append(usage).append("\n\n");
     for (Flag flag : flags) {
@@ -116,8 +126,30 @@ public final class FlagTable {
       help.append("      ").append(status(flag)).append('\n');
     }
     help.append(
-        "\nFlags of 'pointsman serve' can be added and override these: pointsman serve --help\n");
+        """
+
+        Flags of 'pointsman serve' can be added and override these: pointsman serve --help
+        Their defaults are those of 'serve', except:
+
+        """);
+    Set<String> ownNames = own.stream().map(Flag::name).collect(Collectors.toSet());
+    for (Key<?> key : ConfigKeys.all()) {
+      if (ownNames.contains(key.flag()) && !ofExample.contains(key)) {
+        differing(key, example, help);
+      }
+    }
     return help.toString();
+  }
+
+  private static <T> void differing(Key<T> key, ConfigValues applied, StringBuilder help) {
+    T value = applied.get(key);
+    if (!value.equals(key.defaultValue())) {
+      String shown = key.type().format(value).replace("\"", "");
+      if (shown.startsWith("[") && shown.endsWith("]")) { // a list, in the form of a flag
+        shown = shown.substring(1, shown.length() - 1).replace(", ", ",");
+      }
+      help.append("  ").append(key.flag()).append(' ').append(shown).append('\n');
+    }
   }
 
   /**

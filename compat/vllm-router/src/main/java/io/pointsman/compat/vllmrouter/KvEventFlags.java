@@ -55,7 +55,7 @@ final class KvEventFlags {
           into.eventLabels().computeIfAbsent(url, _ -> new HashMap<>()).put(label, endpoints);
           into.eventFlags().putIfAbsent(url, given.flag());
         } else {
-          into.problem(given, value, FORM);
+          into.problem(given, WorkerSpec.shown(value), FORM);
         }
       }
     };

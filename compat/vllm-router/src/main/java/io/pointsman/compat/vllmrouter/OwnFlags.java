@@ -4,7 +4,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.Secrets;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -40,7 +40,7 @@ final class OwnFlags {
 
   private static <T> void readFile(Key<T> key, String name, String file, Translation into) {
     try {
-      into.own().read(key, new Raw.Scalar(Secrets.ofFile(name, file), name));
+      into.own().read(key, new RawValue.Scalar(Secrets.ofFile(name, file), name));
     } catch (ConfigException e) {
       into.problems().addAll(e.problems());
     }
@@ -60,7 +60,7 @@ final class OwnFlags {
             ? String.join(",", given)
             : given.isEmpty() ? key.type().alone() : given.getLast();
     try {
-      into.own().read(key, new Raw.Scalar(text, key.flag()));
+      into.own().read(key, new RawValue.Scalar(text, key.flag()));
     } catch (ConfigException e) {
       into.problems().addAll(e.problems());
     }

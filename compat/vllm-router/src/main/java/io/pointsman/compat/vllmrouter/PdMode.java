@@ -99,7 +99,7 @@ final class PdMode {
     values.set(DisaggKeys.PROTOCOL, protocol());
     values.set(DisaggKeys.MIN_TOKENS, MinTokens.ONE);
     // Splits every request, even if the decode worker has the prompt cached.
-    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
+    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_CACHED);
     for (var stage : List.of(DisaggKeys.PREFILL_POLICY, DisaggKeys.DECODE_POLICY)) {
       if (!values.has(stage)) {
         values.set(stage, values.get(RoutingKeys.POLICY));
@@ -208,7 +208,7 @@ final class PdMode {
       return List.of();
     }
     if (!Urls.valid(url)) {
-      into.problems().add(flag + ": " + url + " (expected: http://host:port)");
+      into.problems().add(flag + ": " + WorkerSpec.shown(url) + " (expected: http://host:port)");
       return List.of();
     }
     WorkerSpec whole = WorkerSpec.of(Urls.trimmed(url)).withRole(role).withLabels(labels);

@@ -3,7 +3,7 @@ package io.pointsman.compat.vllmrouter;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -105,17 +105,18 @@ public final class Translation {
   /** An action that sets a key to the given text. */
   public static <T> Effect.Action as(Key<T> key) {
     return (given, into) ->
-        into.read(key, new Raw.Scalar(given.value(), given.flag()), given.value(), given);
+        into.read(key, new RawValue.Scalar(given.value(), given.flag()), given.value(), given);
   }
 
   /** An action that sets a key to the given list. */
   public static <T> Effect.Action list(Key<T> key) {
     return (given, into) -> {
-      List<Raw> items = new ArrayList<>();
+      List<RawValue> items = new ArrayList<>();
       for (String value : given.values()) {
-        items.add(new Raw.Scalar(value, given.flag()));
+        items.add(new RawValue.Scalar(value, given.flag()));
       }
-      into.read(key, new Raw.Items(items, given.flag()), String.join(" ", given.values()), given);
+      into.read(
+          key, new RawValue.Items(items, given.flag()), String.join(" ", given.values()), given);
     };
   }
 
@@ -159,7 +160,7 @@ public final class Translation {
     return -1;
   }
 
-  private <T> void read(Key<T> key, Raw raw, String shown, Given given) {
+  private <T> void read(Key<T> key, RawValue raw, String shown, Given given) {
     try {
       values.set(key, key.type().read(raw));
       if (key.isSecret() && !shown.isEmpty()) {

@@ -20,7 +20,7 @@ public final class Urls {
     return url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
   }
 
-  /** One worker per data-parallel rank; the given worker itself for one rank. */
+  /** One worker per data-parallel rank; the given worker for one rank. */
   static List<WorkerSpec> ranks(WorkerSpec whole, int ranks) {
     return ranks == 1 ? List.of(whole) : IntStream.range(0, ranks).mapToObj(whole::atRank).toList();
   }

@@ -13,8 +13,10 @@ import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.LogSettings.Level;
 import java.time.Duration;
@@ -59,7 +61,7 @@ final class VllmRouterFlags {
                 "--cors-allowed-origins",
                 "origins of web pages that can call the router; unset means any")
             .shape(Shape.LIST)
-            .honoured(list(FrontKeys.CORS_ORIGINS)),
+            .honoured(list(HeaderKeys.CORS_ORIGINS)),
         flag("--api-key-validation-urls", "servers that validate client keys")
             .shape(Shape.LIST)
             .only(Source.RUST)
@@ -68,20 +70,20 @@ final class VllmRouterFlags {
             .standard("32768")
             .honoured(
                 "applies on every path, and until each response ends",
-                as(FrontKeys.MAX_CONCURRENT)),
+                as(QueueKeys.MAX_CONCURRENT)),
         flag("--queue-size", "maximum number of queued requests; further ones get 429")
             .only(Source.PYTHON)
             .standard("100")
-            .honoured(as(FrontKeys.QUEUE_SIZE)),
+            .honoured(as(QueueKeys.QUEUE_SIZE)),
         flag("--queue-timeout-secs", "maximum queue time; then 408")
             .only(Source.PYTHON)
             .standard("60")
-            .honoured("exact", time(ChronoUnit.SECONDS, FrontKeys.QUEUE_TIMEOUT)),
+            .honoured("exact", time(ChronoUnit.SECONDS, QueueKeys.QUEUE_TIMEOUT)),
         flag("--rate-limit-tokens-per-second", "tokens per second that refill the token bucket")
             .only(Source.PYTHON)
             .honoured(
                 "maximum average request rate per second; unset: only concurrency is limited",
-                as(FrontKeys.RATE_PER_SECOND)));
+                as(QueueKeys.RATE_PER_SECOND)));
   }
 
   static List<Flag> routing() {
@@ -239,7 +241,7 @@ final class VllmRouterFlags {
 
   private static void requestIdHeaders(Given given, Translation into) {
     if (!given.values().isEmpty()) {
-      list(FrontKeys.REQUEST_ID_HEADERS).apply(given, into);
+      list(HeaderKeys.REQUEST_ID_HEADERS).apply(given, into);
     }
   }
 

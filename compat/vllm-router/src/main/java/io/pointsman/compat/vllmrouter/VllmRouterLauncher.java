@@ -8,7 +8,9 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.HeaderKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.HealthAnswer;
@@ -19,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Translates the command line of vllm-router 0.1.17 into the configuration. Accepts the spellings
@@ -102,15 +105,20 @@ public final class VllmRouterLauncher {
 
   /** Help text: all flags with their effect in this router. */
   public static String help() {
-    return FLAGS.help("pointsman vllm-router [flags of vllm-router 0.1.17]");
+    // With the variable set, a file .env in the working directory is not looked for.
+    Map<String, String> environment = Map.of(KEY_VALIDATION, "");
+    return FLAGS.help(
+        "pointsman vllm-router [flags of vllm-router 0.1.17]",
+        translate(List.of("--worker-urls", "http://engine:8000"), environment),
+        Set.of(RoutingKeys.WORKERS));
   }
 
   /** Sets behaviour of vllm-router that has no flag. */
   private static void behaviour(ConfigValues values) {
     values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.ALL);
-    values.set(FrontKeys.CORS_ENABLED, true);
+    values.set(HeaderKeys.CORS_ENABLED, true);
     values.set(FrontKeys.STANDARD_METHODS, true);
-    values.set(FrontKeys.QUEUE_TIMEOUT_STATUS, 408);
+    values.set(QueueKeys.QUEUE_TIMEOUT_STATUS, 408);
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
     values.set(ForwardKeys.CONNECT_TIMEOUT, Duration.ofSeconds(10));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
@@ -164,7 +172,8 @@ public final class VllmRouterLauncher {
       } else if (Urls.valid(url)) {
         workers.addAll(Urls.ranks(WorkerSpec.of(Urls.trimmed(url)), into.dataParallelSize()));
       } else {
-        into.problems().add("--worker-urls: " + url + " (expected: http://host:port)");
+        into.problems()
+            .add("--worker-urls: " + WorkerSpec.shown(url) + " (expected: http://host:port)");
       }
     }
     return workers;

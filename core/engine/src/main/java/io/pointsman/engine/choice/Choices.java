@@ -43,14 +43,10 @@ public final class Choices {
   }
 
   /**
-   * Uses other limits for later leases and renewals; open leases stay.
-   *
-   * @throws IllegalArgumentException if the maximum number of leases differs
+   * Uses other limits for later leases and renewals. Open leases stay, also if there are more than
+   * the new maximum; the next lease then waits until enough of them have ended.
    */
   public void use(ExternalLeaseSettings next) {
-    if (next.maxLeases() != settings.maxLeases()) {
-      throw new IllegalArgumentException("maxLeases: changed (expected: " + settings.maxLeases());
-    }
     leases.use(next);
     settings = next;
   }
@@ -84,15 +80,15 @@ public final class Choices {
    * Chooses a worker and holds a lease, optionally under the proxy's own id. If that id is settled
    * already, no decision is made: the proxy gave up before the answer.
    */
-  public Choice choose(RoutingRequest request, LeaseTerms hold) {
-    check(hold.ttl());
-    Choice barred = barred(hold);
+  public Choice choose(RoutingRequest request, LeaseTerms terms) {
+    check(terms.ttl());
+    Choice barred = barred(terms);
     if (barred != null) {
       return barred;
     }
     request.passesElsewhere();
     return switch (engine.decide(request)) {
-      case Decision.Routed(Lease lease) -> hold(lease, hold);
+      case Decision.Routed(Lease lease) -> hold(lease, terms);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);
     };
   }
@@ -101,39 +97,39 @@ public final class Choices {
    * Returns the reason why no lease can be held, independent of the worker; null if one can be
    * held.
    */
-  public @Nullable Choice barred(LeaseTerms hold) {
-    NamedLeases.IdClaim claim = leases.claim(hold, ticker.nanos());
+  public @Nullable Choice barred(LeaseTerms terms) {
+    NamedLeases.IdClaim claim = leases.claim(terms, ticker.nanos());
     if (claim != NamedLeases.IdClaim.FREE) {
-      return taken(hold, claim);
+      return taken(terms, claim);
     }
-    return leases.full(hold.owner()) ? tooMany() : null;
+    return leases.full(terms.owner()) ? tooMany() : null;
   }
 
-  private static Choice taken(LeaseTerms hold, NamedLeases.IdClaim claim) {
-    return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.IdClaim.SETTLED);
+  private static Choice taken(LeaseTerms terms, NamedLeases.IdClaim claim) {
+    return new Choice.IdTaken(String.valueOf(terms.id()), claim == NamedLeases.IdClaim.SETTLED);
   }
 
   /** Holds the lease of a request that another proxy carries. If that fails, gives it back. */
-  public Choice hold(Lease lease, LeaseTerms hold) {
-    return hold(lease, null, hold);
+  public Choice hold(Lease lease, LeaseTerms terms) {
+    return hold(lease, null, terms);
   }
 
   /** Holds the leases of a request that another proxy carries. If that fails, gives all back. */
-  public Choice hold(Lease lease, @Nullable Lease prefill, LeaseTerms hold) {
-    ExternalLease held = held(lease, prefill, hold);
+  public Choice hold(Lease lease, @Nullable Lease prefill, LeaseTerms terms) {
+    ExternalLease held = held(lease, prefill, terms);
     if (held == null) {
       return tooMany();
     }
     NamedLeases.IdClaim claim = leases.named(held, ticker.nanos());
     return claim == NamedLeases.IdClaim.FREE
-        ? new Choice.Leased(lease.worker(), held.id(), hold.ttl().toNanos())
-        : taken(hold, claim);
+        ? new Choice.Leased(lease.worker(), held.id(), terms.ttl().toNanos())
+        : taken(terms, claim);
   }
 
-  private @Nullable ExternalLease held(Lease lease, @Nullable Lease prefill, LeaseTerms hold) {
+  private @Nullable ExternalLease held(Lease lease, @Nullable Lease prefill, LeaseTerms terms) {
     @Nullable ExternalLease held = null;
     try {
-      held = leases.hold(lease, prefill, ticker.nanos(), hold);
+      held = leases.hold(lease, prefill, ticker.nanos(), terms);
     } finally {
       if (held == null) {
         lease.ignored();

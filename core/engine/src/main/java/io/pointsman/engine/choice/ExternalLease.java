@@ -28,8 +28,7 @@ final class ExternalLease {
 
   private final Ends ends;
   private final @Nullable String name;
-  private final long sequence;
-  private final int place;
+  private final int entry;
   private final String secret;
   private final long latest;
   private State state = State.CHOSEN;
@@ -44,8 +43,7 @@ final class ExternalLease {
    * @param prefill the lease on the prefill worker; null if one worker serves the whole request
    * @param ends is called at the end, outside any lock
    * @param name the id that the proxy assigned; null if the router assigns one
-   * @param sequence number of the lease, in order of creation
-   * @param place entry of the lease in the table, which its id names
+   * @param entry index of the lease in the table, which its id names
    * @param secret makes the id hard to guess
    * @param expiresAt expiry by the engine's ticker
    * @param latest upper bound of the expiry after renewals
@@ -55,8 +53,7 @@ final class ExternalLease {
       @Nullable Lease prefill,
       Ends ends,
       @Nullable String name,
-      long sequence,
-      int place,
+      int entry,
       String secret,
       long expiresAt,
       long latest) {
@@ -65,15 +62,14 @@ final class ExternalLease {
     this.lease = lease;
     this.prefill = prefill;
     split = prefill != null;
-    this.sequence = sequence;
-    this.place = place;
+    this.entry = entry;
     this.secret = secret;
     this.expiresAt = expiresAt;
     this.latest = latest;
   }
 
   String id() {
-    return name == null ? ExternalLeaseIds.format(place, secret) : name;
+    return name == null ? ExternalLeaseIds.format(entry, secret) : name;
   }
 
   /** The id that the proxy assigned; null if the router assigned one. */
@@ -81,8 +77,9 @@ final class ExternalLease {
     return name;
   }
 
-  long sequence() {
-    return sequence;
+  /** Its entry in the table. */
+  int entry() {
+    return entry;
   }
 
   /** True if the router assigned an id with this secret. The time does not depend on it. */

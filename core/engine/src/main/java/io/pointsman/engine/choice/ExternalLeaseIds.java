@@ -3,7 +3,7 @@ package io.pointsman.engine.choice;
 import io.pointsman.engine.env.RandomSource;
 
 /**
- * Text form of the router's lease ids: the place of the lease in base 62, a hyphen, and a secret of
+ * Text form of the router's lease ids: the index of its entry in base 62, a hyphen, and a secret of
  * more than 128 bits.
  */
 final class ExternalLeaseIds {
@@ -12,7 +12,7 @@ final class ExternalLeaseIds {
 
   private static final int BASE = 62;
 
-  /** Digits of a place; enough for the largest table. */
+  /** Digits of an entry; enough for the largest table. */
   private static final int MOST_PLACE_DIGITS = 4;
 
   /** 62^22 is more than 2^130. */
@@ -39,29 +39,29 @@ final class ExternalLeaseIds {
     return secret.toString();
   }
 
-  static String format(int place, String secret) {
+  static String format(int entry, String secret) {
     StringBuilder id = new StringBuilder(LONGEST);
-    for (int left = place; left > 0 || id.isEmpty(); left /= BASE) {
+    for (int left = entry; left > 0 || id.isEmpty(); left /= BASE) {
       id.insert(0, DIGITS.charAt(left % BASE));
     }
     return id.append('-').append(secret).toString();
   }
 
-  /** Returns the place in an id, or {@link #NONE}. */
-  static int place(String id) {
+  /** Returns the index of the entry in an id, or {@link #NONE}. */
+  static int entry(String id) {
     int hyphen = id.indexOf('-');
     if (hyphen < 1 || hyphen > MOST_PLACE_DIGITS || id.length() > LONGEST) {
       return NONE;
     }
-    int place = 0;
+    int entry = 0;
     for (int i = 0; i < hyphen; i++) {
       int digit = DIGITS.indexOf(id.charAt(i));
       if (digit < 0) {
         return NONE;
       }
-      place = place * BASE + digit;
+      entry = entry * BASE + digit;
     }
-    return place;
+    return entry;
   }
 
   /** Returns the secret in an id. */

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,12 +14,26 @@ import org.jspecify.annotations.Nullable;
  * active lease. An ended lease keeps its entry until a later lease needs it. The ring thus
  * distinguishes a repeated settlement from an unknown id. Any thread; only single leases are
  * locked.
+ *
+ * <p>The ring may change its size. A lease keeps its entry for this reason, also one beyond the end
+ * of a smaller ring. Such an entry is released after the end of its lease.
  */
 final class ExternalLeases {
-  private volatile ExternalLeaseSettings settings;
+  /** The limits, and the size of the ring that follows from them: a power of two. */
+  private record Bounds(ExternalLeaseSettings settings, int ring) {
+    static Bounds of(ExternalLeaseSettings settings) {
+      return new Bounds(settings, Integer.highestOneBit(2 * settings.maxLeases() - 1) << 1);
+    }
+  }
+
+  private volatile Bounds bounds;
+
+  /** True if entries beyond the end of the ring may hold a lease. */
+  private volatile boolean beyond;
+
   private final ExternalLeaseTally tally = new ExternalLeaseTally();
   private final RandomSource random;
-  private final AtomicReferenceArray<@Nullable ExternalLease> places;
+  private final LeaseEntries entries = new LeaseEntries();
   private final NamedLeases named = new NamedLeases();
   private final AtomicLong next = new AtomicLong();
   private final AtomicInteger open = new AtomicInteger();
@@ -32,9 +45,8 @@ final class ExternalLeases {
   private final AtomicLong firstExpiry;
 
   ExternalLeases(ExternalLeaseSettings settings, RandomSource random, long now) {
-    this.settings = settings;
+    bounds = Bounds.of(settings);
     this.random = random;
-    places = new AtomicReferenceArray<>(Integer.highestOneBit(2 * settings.maxLeases() - 1) << 1);
     firstExpiry = new AtomicLong(farAfter(now));
   }
 
@@ -42,9 +54,14 @@ final class ExternalLeases {
     return now + Long.MAX_VALUE / 4;
   }
 
-  /** Uses other limits for later leases and renewals, with the same maximum number. */
+  /** Uses other limits for later leases and renewals. Held leases stay. */
   void use(ExternalLeaseSettings next) {
-    settings = next;
+    Bounds before = bounds;
+    Bounds of = Bounds.of(next);
+    bounds = of;
+    if (of.ring < before.ring) {
+      beyond = true;
+    }
   }
 
   ExternalLeaseTally tally() {
@@ -57,7 +74,8 @@ final class ExternalLeases {
 
   /** Returns true if the maximum number of leases is held, in all or by this owner. */
   boolean full(String owner) {
-    return open.get() >= settings.maxLeases() || ofOwner(owner).get() >= settings.maxOfOwner();
+    ExternalLeaseSettings most = bounds.settings;
+    return open.get() >= most.maxLeases() || ofOwner(owner).get() >= most.maxOfOwner();
   }
 
   private AtomicInteger ofOwner(String owner) {
@@ -69,9 +87,13 @@ final class ExternalLeases {
     return held.getAndUpdate(now -> now < most ? now + 1 : now) < most;
   }
 
-  /** Nanoseconds from {@code now} until the next lease may expire; at least 0. */
+  /**
+   * Nanoseconds from {@code now} until the next lease may expire; 0 to the longest duration of a
+   * lease. During a scan the time of the next expiry is unknown.
+   */
   long untilExpiry(long now) {
-    return Math.max(0, firstExpiry.get() - now);
+    long longest = bounds.settings.maxTtl().toNanos();
+    return Math.clamp(firstExpiry.get() - now, 0, longest);
   }
 
   /**
@@ -81,8 +103,10 @@ final class ExternalLeases {
    * @return null, without holding it, if the maximum number of leases is held, in all or by the
    *     owner
    */
-  @Nullable ExternalLease hold(Lease lease, @Nullable Lease prefill, long now, LeaseTerms hold) {
-    AtomicInteger own = ofOwner(hold.owner());
+  @Nullable ExternalLease hold(Lease lease, @Nullable Lease prefill, long now, LeaseTerms terms) {
+    Bounds of = bounds;
+    ExternalLeaseSettings settings = of.settings;
+    AtomicInteger own = ofOwner(terms.owner());
     if (!count(own, settings.maxOfOwner())) {
       return null;
     }
@@ -96,21 +120,24 @@ final class ExternalLeases {
           ended(outcome, tokens);
         };
     String secret = ExternalLeaseIds.secret(random);
-    long expiresAt = now + hold.ttl().toNanos();
+    long expiresAt = now + terms.ttl().toNanos();
     long latest = now + settings.maxLifetime().toNanos();
     while (true) {
       long sequence = next.getAndIncrement();
-      int place = place(sequence);
-      ExternalLease before = places.get(place);
+      // Of two sizes the larger: leases of the other may have taken all entries of the smaller.
+      int entry = (int) (sequence & (Math.max(of.ring, bounds.ring) - 1));
+      ExternalLease before = entries.get(entry);
       if (before == null || before.ended()) {
         ExternalLease held =
-            new ExternalLease(
-                lease, prefill, ends, hold.id(), sequence, place, secret, expiresAt, latest);
-        if (places.compareAndSet(place, before, held)) {
+            new ExternalLease(lease, prefill, ends, terms.id(), entry, secret, expiresAt, latest);
+        if (entries.compareAndSet(entry, before, held)) {
           if (before != null) {
             forget(before);
           }
           expiresBy(expiresAt);
+          if (entry >= bounds.ring) {
+            beyond = true;
+          }
           return held;
         }
       }
@@ -121,8 +148,8 @@ final class ExternalLeases {
    * Checks whether the id requested by the proxy is free. A lease without such an id is always
    * free.
    */
-  NamedLeases.IdClaim claim(LeaseTerms hold, long now) {
-    return hold.id() == null ? NamedLeases.IdClaim.FREE : named.claim(hold.id(), now);
+  NamedLeases.IdClaim claim(LeaseTerms terms, long now) {
+    return terms.id() == null ? NamedLeases.IdClaim.FREE : named.claim(terms.id(), now);
   }
 
   /** Registers a lease under its proxy's id. If the id is not free, gives the lease back. */
@@ -135,7 +162,7 @@ final class ExternalLeases {
     if (claim != NamedLeases.IdClaim.FREE) {
       held.settle(now, Outcome.IGNORED, EndReport.NONE);
     }
-    if (places.get(place(held.sequence())) != held) {
+    if (entries.get(held.entry()) != held) {
       // The lease has ended, and its entry was reused before the registration.
       forget(held);
     }
@@ -147,10 +174,6 @@ final class ExternalLeases {
     if (name != null) {
       named.remove(name, held);
     }
-  }
-
-  private int place(long sequence) {
-    return (int) (sequence & (places.length() - 1));
   }
 
   private void expiresBy(long time) {
@@ -198,11 +221,8 @@ final class ExternalLeases {
     if (LeaseTerms.isId(id)) {
       return named.find(id);
     }
-    int place = ExternalLeaseIds.place(id);
-    if (place < 0 || place >= places.length()) {
-      return null;
-    }
-    ExternalLease held = places.get(place);
+    int entry = ExternalLeaseIds.entry(id);
+    ExternalLease held = entry < 0 ? null : entries.get(entry);
     return held != null && held.is(ExternalLeaseIds.secret(id)) ? held : null;
   }
 
@@ -225,11 +245,13 @@ final class ExternalLeases {
    * @return the number of leases ended
    */
   int expire(long now) {
-    if (open.get() == 0 || now - firstExpiry.get() < 0) {
+    boolean due = open.get() != 0 && now - firstExpiry.get() >= 0;
+    if (!due && !beyond) {
       return 0;
     }
     // Leases held or renewed during the scan lower this value again.
     firstExpiry.set(farAfter(now));
+    beyond = false;
     boolean whole = false;
     try {
       int count = expireAll(now);
@@ -239,14 +261,16 @@ final class ExternalLeases {
       if (!whole) {
         // A listener has thrown; the next call processes the rest.
         expiresBy(now);
+        beyond = true;
       }
     }
   }
 
   private int expireAll(long now) {
+    int ring = bounds.ring;
     int count = 0;
-    for (int place = 0; place < places.length(); place++) {
-      ExternalLease held = places.get(place);
+    for (int entry = 0; entry < LeaseEntries.MOST; entry = entries.after(entry)) {
+      ExternalLease held = entries.get(entry);
       if (held == null) {
         continue;
       }
@@ -254,6 +278,13 @@ final class ExternalLeases {
         count++;
       } else if (!held.ended()) {
         expiresBy(held.expiresAt());
+        if (entry >= ring) {
+          beyond = true;
+        }
+        continue;
+      }
+      if (entry >= ring && entries.compareAndSet(entry, held, null)) {
+        forget(held);
       }
     }
     return count;

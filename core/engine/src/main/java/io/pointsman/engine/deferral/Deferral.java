@@ -4,6 +4,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -48,7 +49,7 @@ public final class Deferral {
    * A request that may be deferred, with its callbacks. They run under a lock, so they must only
    * pass the call on.
    */
-  public interface Guest {
+  public interface Waiter {
     /** Returns the request; nobody else may use it while it is deferred. */
     RoutingRequest request();
 
@@ -67,7 +68,7 @@ public final class Deferral {
   private final DeferralSettings settings;
   private final Ticker ticker;
   private final double beyondMillis;
-  private final DeferralLines lines;
+  private final DeferralQueues queues;
   private final AtomicInteger waiting = new AtomicInteger();
   private final WorkerWaits waits;
 
@@ -85,47 +86,63 @@ public final class Deferral {
     this.settings = settings;
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
-    lines = new DeferralLines(settings.longest().toNanos());
+    queues = new DeferralQueues(settings.longest().toNanos());
     waits = new WorkerWaits(settings);
   }
 
   /**
-   * Decides on the guest's request or defers it. The caller then asks for {@link #wakeAfterNanos}.
+   * Decides on the waiter's request or defers it. The caller then asks for {@link #wakeAfterNanos}.
    *
-   * @return null if the request is deferred: later a method of the guest is called, unless it
+   * @return null if the request is deferred: later a method of the waiter is called, unless it
    *     leaves first
    */
-  public @Nullable Decision decide(Guest guest) {
-    RoutingRequest request = guest.request();
+  public @Nullable Decision decide(Waiter waiter) {
+    RoutingRequest request = waiter.request();
     if (settings.off()) {
       return engine.decide(request);
     }
-    DeferralLine line = lines.find(request);
-    int before = line == null ? 0 : line.size();
-    boolean paused = line != null && line.paused(ticker.nanos());
+    DeferralQueue queue = queues.find(request);
+    int before = queue == null ? 0 : queue.size();
+    boolean paused = queue != null && queue.paused(ticker.nanos());
     if (paused || (before == 0 && full())) {
       return engine.decide(request);
     }
     // A request without an estimated wait does not join the queue.
     Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
-    return decision != null || join(guest) ? decision : engine.decide(request);
+    if (decision != null || join(waiter, plainShare(request))) {
+      return decision;
+    }
+    return engine.decide(request);
+  }
+
+  /**
+   * Returns the time that the request would add for later ones, had the plain choice placed it, in
+   * milliseconds; NaN without a prediction. Looks at each worker, so it is called without the lock.
+   */
+  private double plainShare(RoutingRequest request) {
+    PickResult result = request.result();
+    return Double.isNaN(result.waitMillis()) || Double.isNaN(result.plainMillis())
+        ? Double.NaN
+        : result.stepMillis() / Math.max(1, engine.serving(request));
   }
 
   private boolean full() {
     return waiting.get() >= settings.most();
   }
 
-  private synchronized boolean join(Guest guest) {
-    RoutingRequest request = guest.request();
+  private synchronized boolean join(Waiter waiter, double plainShare) {
+    RoutingRequest request = waiter.request();
     long now = ticker.nanos();
     if (full()) {
-      placeFirst(lines.find(request), now);
+      placeFirst(queues.find(request), now);
     }
     if (full()) {
       return false;
     }
-    request.waits().deferred(now);
-    lines.of(request, now).add(guest, now);
+    DeferralQueue queue = queues.of(request, now);
+    double plain = queue.plainMillis(request.result().plainMillis(), plainShare, now);
+    request.waits().deferred(now, plain);
+    queue.add(waiter, plainShare, now);
     waiting.incrementAndGet();
     return true;
   }
@@ -134,29 +151,33 @@ public final class Deferral {
    * Places the first request of a queue to make room for a new one. If the new one were placed
    * instead, it would overtake all deferred requests, and its work would delay them.
    */
-  private void placeFirst(@Nullable DeferralLine line, long now) {
-    if (line == null || line.size() == 0) {
+  private void placeFirst(@Nullable DeferralQueue queue, long now) {
+    if (queue == null || queue.size() == 0) {
       return;
     }
-    Guest first = line.first(1).getFirst();
-    long waited = line.waited(first, now);
-    if (decide(line, first, Double.POSITIVE_INFINITY, false)) {
-      line.inVain(waited, now);
+    Waiter first = queue.first(1).getFirst();
+    long waited = queue.waited(first, now);
+    if (decide(queue, first, Double.POSITIVE_INFINITY, false)) {
+      queue.inVain(waited, now);
     }
   }
 
   /**
-   * Removes a guest that does not wait any more.
+   * Removes a waiter that does not wait any more.
    *
    * @return false if it was not deferred: its callback was called or is about to be
    */
-  public synchronized boolean leave(Guest guest) {
-    DeferralLine line = lines.find(guest.request());
-    return line != null && remove(line, guest);
+  public synchronized boolean leave(Waiter waiter) {
+    DeferralQueue queue = queues.find(waiter.request());
+    if (queue == null) {
+      return false;
+    }
+    queue.leaves(waiter);
+    return remove(queue, waiter);
   }
 
-  private boolean remove(DeferralLine line, Guest guest) {
-    if (!line.remove(guest)) {
+  private boolean remove(DeferralQueue queue, Waiter waiter) {
+    if (!queue.remove(waiter)) {
       return false;
     }
     waiting.decrementAndGet();
@@ -194,45 +215,45 @@ public final class Deferral {
   public synchronized void wake() {
     waking = false;
     more = false;
-    for (DeferralLine line : lines.all()) {
-      List<Guest> first = line.first(LOOKED);
-      int before = line.size();
-      look(line, first);
-      more |= line.size() > 0 && before - line.size() == first.size();
+    for (DeferralQueue queue : queues.all()) {
+      List<Waiter> first = queue.first(LOOKED);
+      int before = queue.size();
+      look(queue, first);
+      more |= queue.size() > 0 && before - queue.size() == first.size();
     }
-    lines.sweep(ticker.nanos());
+    queues.sweep(ticker.nanos());
   }
 
-  private void look(DeferralLine line, List<Guest> first) {
+  private void look(DeferralQueue queue, List<Waiter> first) {
     long now = ticker.nanos();
-    List<Guest> fitting = new ArrayList<>();
-    for (Guest guest : first) {
-      long waited = line.waited(guest, now);
+    List<Waiter> fitting = new ArrayList<>();
+    for (Waiter waiter : first) {
+      long waited = queue.waited(waiter, now);
       boolean over = waited >= settings.longest().toNanos();
       if (over) {
-        line.inVain(waited, now);
+        queue.inVain(waited, now);
       }
-      if (over || line.paused(now)) {
-        decide(line, guest, Double.POSITIVE_INFINITY, true);
-      } else if (mayFit(line, guest)) {
-        fitting.add(guest);
+      if (over || queue.paused(now)) {
+        decide(queue, waiter, Double.POSITIVE_INFINITY, true);
+      } else if (mayFit(queue, waiter)) {
+        fitting.add(waiter);
       }
     }
-    fitting.sort(Comparator.comparingDouble(guest -> uncachedTokens(guest.request())));
-    for (Guest guest : fitting) {
-      if (decide(line, guest, beyondMillis, false)) {
-        line.inTime(now);
+    fitting.sort(Comparator.comparingDouble(waiter -> uncachedTokens(waiter.request())));
+    for (Waiter waiter : fitting) {
+      if (decide(queue, waiter, beyondMillis, false)) {
+        queue.inTime(now);
       }
     }
   }
 
   /** Returns true if a worker has room, or if no worker is available at all. */
-  private boolean mayFit(DeferralLine line, Guest guest) {
-    RoutingRequest request = guest.request();
+  private boolean mayFit(DeferralQueue queue, Waiter waiter) {
+    RoutingRequest request = waiter.request();
     try {
       return engine.preview(request) == null || !(request.result().waitMillis() > beyondMillis);
     } catch (RuntimeException e) {
-      failed(line, guest, e);
+      failed(queue, waiter, e);
       return false;
     }
   }
@@ -249,8 +270,8 @@ public final class Deferral {
    * @param last true if it may not wait further
    * @return true if a decision was made
    */
-  private boolean decide(DeferralLine line, Guest guest, double withinMillis, boolean last) {
-    RoutingRequest request = guest.request();
+  private boolean decide(DeferralQueue queue, Waiter waiter, double withinMillis, boolean last) {
+    RoutingRequest request = waiter.request();
     try {
       Decision decision = engine.attemptWithin(request, withinMillis);
       if (decision == null || (!last && busy(decision))) {
@@ -259,12 +280,12 @@ public final class Deferral {
       if (decision instanceof Decision.Rejected rejected) {
         engine.rejected(request, rejected);
       }
-      long waited = line.waited(guest, ticker.nanos());
-      remove(line, guest);
-      report(guest, decision, waited);
+      long waited = queue.waited(waiter, ticker.nanos());
+      remove(queue, waiter);
+      report(waiter, decision, waited);
       return true;
     } catch (RuntimeException e) {
-      failed(line, guest, e);
+      failed(queue, waiter, e);
       return false;
     }
   }
@@ -275,12 +296,12 @@ public final class Deferral {
   }
 
   /**
-   * Gives the lease back if the guest cannot take the decision, for example because its thread has
+   * Gives the lease back if the waiter cannot take the decision, for example because its thread has
    * ended.
    */
-  private static void report(Guest guest, Decision decision, long deferredNanos) {
+  private static void report(Waiter waiter, Decision decision, long deferredNanos) {
     try {
-      guest.decided(decision, deferredNanos);
+      waiter.decided(decision, deferredNanos);
     } catch (RuntimeException e) {
       if (decision instanceof Decision.Routed routed) {
         routed.lease().ignored();
@@ -288,10 +309,10 @@ public final class Deferral {
     }
   }
 
-  private void failed(DeferralLine line, Guest guest, RuntimeException fault) {
-    if (remove(line, guest)) {
+  private void failed(DeferralQueue queue, Waiter waiter, RuntimeException fault) {
+    if (remove(queue, waiter)) {
       try {
-        guest.failed(fault);
+        waiter.failed(fault);
       } catch (RuntimeException e) {
         fault.addSuppressed(e);
       }

@@ -14,7 +14,7 @@ import java.time.Duration;
  *     shortest wait. A short time loses the gain. A long time keeps prompts that no worker has
  *     memory for in the router.
  * @param most maximum number of deferred requests; 0 defers none. One more displaces the first of
- *     its queue, or is placed itself if that queue is empty. The same number may wait for a worker.
+ *     its queue, or is placed if that queue is empty. The same number may wait for a worker.
  * @param withoutWorker maximum wait of a request while no worker is available; 0: none waits
  */
 @RecordBuilder

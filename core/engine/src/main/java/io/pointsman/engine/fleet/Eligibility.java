@@ -8,8 +8,9 @@ final class Eligibility {
   private Eligibility() {}
 
   /** Maximum number of requests in flight on a worker. */
-  static int limit(WorkerSpec spec) {
-    return spec.maxInFlight() > 0 ? spec.maxInFlight() : LoadBoard.MAX_IN_FLIGHT;
+  static int limit(Worker worker) {
+    int most = worker.maxInFlight();
+    return most > 0 ? most : LoadBoard.MAX_IN_FLIGHT;
   }
 
   /** Returns true if the cell has no mark and its count has room for a request. */

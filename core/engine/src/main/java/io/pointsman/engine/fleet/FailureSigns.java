@@ -49,12 +49,14 @@ public final class FailureSigns {
   }
 
   /**
-   * Returns true if a request has output that reached the engine's queue after one with {@code
-   * promptTokens} that was sent at {@code sentAt}. Engines split a prompt into tokens before its
-   * request is in their queue, so later requests can pass a long prompt.
+   * Returns true if a request has output that reached the engine's queue after that of the lease.
+   * If the engine computes prompts in the order of arrival, it has then survived the prompt of the
+   * lease. Engines split a prompt into tokens before its request is in their queue, so later
+   * requests can pass a long prompt. For the thread that reports the dispatch of the lease.
    */
-  boolean hasOutlived(long sentAt, int promptTokens) {
-    return newestServedAt - sentAt > IN_ORDER_NANOS + promptTokens * QUEUED_NANOS_PER_TOKEN;
+  public boolean hasOutlived(Lease lease) {
+    long inOrder = IN_ORDER_NANOS + lease.promptTokens() * QUEUED_NANOS_PER_TOKEN;
+    return newestServedAt - lease.sentAt() > inOrder;
   }
 
   /** Records that the worker answered a probe well that was sent at {@code at}, by the ticker. */

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 public final class Fleet {
   private volatile FleetSettings settings;
   private final Ticker ticker;
+  private final int slots;
   private final LoadBoard board;
   private final EjectionLimit ejections;
   private final long bornAt;
@@ -36,13 +37,25 @@ public final class Fleet {
   private final List<FleetListener> listeners = new CopyOnWriteArrayList<>();
   private volatile FleetSnapshot snapshot;
 
+  /** True after workers have left, until their replacements are in a snapshot. */
+  private volatile boolean replacing;
+
   public Fleet(FleetSettings settings, Ticker ticker) {
     this.settings = settings;
     this.ticker = ticker;
     bornAt = ticker.nanos();
-    board = new LoadBoard(settings.maxWorkers());
+    slots = settings.slots();
+    board = new LoadBoard(slots);
     snapshot = new FleetSnapshot(0, Map.of(), Map.of(), null, board);
     ejections = new EjectionLimit(settings.breaker().maxEjectedShare(), this::snapshot);
+  }
+
+  /**
+   * Number of slots, for tables indexed by {@link Worker#slot}. It never changes, so these tables
+   * never move, and their readers need no lock while {@code maxWorkers} changes.
+   */
+  public int slots() {
+    return slots;
   }
 
   /** The newest snapshot. */
@@ -70,19 +83,39 @@ public final class Fleet {
   }
 
   /**
-   * Replaces the settings of health, breakers and stalls, for present and future workers.
+   * Replaces the settings, for present and future workers. If there are already more workers than
+   * the new maximum, they stay.
    *
-   * @throws IllegalArgumentException if another setting differs
+   * @throws IllegalArgumentException if the maximum exceeds the {@link #slots}
    */
   public synchronized void configure(FleetSettings next) {
-    if (!settings.withLive(next).equals(next)) {
+    if (next.maxWorkers() > slots) {
       throw new IllegalArgumentException(
-          "maxWorkers, maxPrefills: changed (expected: a new fleet)");
+          "maxWorkers: " + next.maxWorkers() + " (expected: at most " + slots + ", the slots)");
     }
+    boolean limits = next.maxPrefills() != settings.maxPrefills();
     settings = next;
     ejections.share(next.breaker().maxEjectedShare());
     workers.values().forEach(worker -> worker.configure(next));
     leaving.forEach(worker -> worker.configure(next));
+    if (limits) {
+      // Pools have copies of the limits, and requests that wait look again.
+      publish();
+    }
+  }
+
+  /**
+   * Changes the maximum number of workers.
+   *
+   * @param most 1 to {@link #slots}
+   * @throws IllegalStateException if there are more workers; nothing is changed then
+   */
+  public synchronized void limit(int most) {
+    if (workers.size() > most) {
+      throw new IllegalStateException(
+          "max-workers: " + most + " (expected: at least " + workers.size() + ", the workers now)");
+    }
+    configure(settings.withMaxWorkers(most));
   }
 
   /**
@@ -119,7 +152,7 @@ public final class Fleet {
   }
 
   private Worker register(WorkerSpec spec, int slot) {
-    Worker worker = new Worker(limited(spec), slot, board, settings, ejections, ticker, bornAt);
+    Worker worker = new Worker(spec, slot, board, settings, ejections, ticker, bornAt);
     slotsInUse.set(slot);
     workers.put(spec.id(), worker);
     served.put(worker, ServedModels.configured(spec.models()));
@@ -131,7 +164,7 @@ public final class Fleet {
    * kept by slot is then valid for both fleets. A copy that is already present stays unchanged.
    *
    * @return true if all copies are present. False if a leaving worker still has a needed slot, or a
-   *     slot exceeds this fleet's limit.
+   *     slot exceeds this fleet's slots.
    */
   public synchronized boolean addCopies(Collection<Worker> originals) {
     releaseSlots();
@@ -140,7 +173,7 @@ public final class Fleet {
     for (Worker original : originals) {
       boolean present = workers.containsKey(original.id());
       int slot = original.slot();
-      if (!present && slot < settings.maxWorkers() && !slotsInUse.get(slot)) {
+      if (!present && slot < slots && !slotsInUse.get(slot)) {
         register(original.spec(), slot);
       } else {
         all &= present;
@@ -152,25 +185,25 @@ public final class Fleet {
     return all;
   }
 
-  private WorkerSpec limited(WorkerSpec spec) {
-    boolean unlimited = spec.role() == Role.PREFILL && spec.maxInFlight() == 0;
-    return unlimited ? spec.withMaxInFlight(settings.maxPrefills()) : spec;
-  }
-
   /**
    * Removes a worker. It receives no further request; those in flight continue to their end.
    *
    * @return null if no worker has this id
    */
   public synchronized @Nullable Worker remove(String id) {
-    Worker worker = workers.remove(id);
+    Worker worker = workers.get(id);
     if (worker != null) {
-      served.remove(worker);
-      worker.leave();
-      leaving.add(worker);
+      depart(worker);
       publish();
     }
     return worker;
+  }
+
+  private void depart(Worker worker) {
+    workers.remove(worker.id());
+    served.remove(worker);
+    worker.leave();
+    leaving.add(worker);
   }
 
   /**
@@ -189,23 +222,56 @@ public final class Fleet {
   /** Returns true if the fleet has a worker that was added with an equal spec. */
   public synchronized boolean holds(WorkerSpec spec) {
     Worker worker = workers.get(spec.id());
-    return worker != null && worker.spec().equals(limited(spec));
+    return worker != null && worker.spec().equals(spec);
   }
 
   /**
    * Removes workers and adds others, or changes nothing. A worker that leaves keeps its slot while
-   * it has requests in flight.
+   * it has requests in flight. A worker with the id of one that leaves keeps its cordon, and serves
+   * at once if it is the same engine and that one served.
    *
    * @throws IllegalStateException if there are not enough slots for the new workers; nothing is
    *     changed then
    */
   public synchronized void replace(Collection<Worker> going, Collection<WorkerSpec> coming) {
+    replace(going, coming, new ArrayList<>());
+  }
+
+  /**
+   * Replaces workers as {@link #replace(Collection, Collection)}.
+   *
+   * @param gone gets the workers that leave, for {@link #restore}, also if a listener fails
+   */
+  public synchronized void replace(
+      Collection<Worker> going, Collection<WorkerSpec> coming, Collection<FormerWorker> gone) {
+    List<FormerWorker> former =
+        going.stream()
+            .filter(this::has)
+            .map(worker -> FormerWorker.of(worker, snapshot.models(worker)))
+            .toList();
     List<Worker> closed = going.stream().filter(worker -> !worker.draining()).toList();
-    // Their loads can only fall now, so a slot counted as free becomes free.
-    closed.forEach(worker -> worker.drain(true));
+    replacing = !going.isEmpty();
+    try {
+      // Their loads can only fall now, so a slot counted as free becomes free.
+      closed.forEach(worker -> worker.drain(true));
+      makeRoom(going, coming.size(), closed);
+      gone.addAll(former);
+      exchange(former.stream().map(FormerWorker::worker).toList(), () -> addAfter(former, coming));
+    } finally {
+      replacing = false;
+    }
+  }
+
+  /**
+   * Gives the free slots of leaving workers up.
+   *
+   * @param closed workers that drain because of the change
+   * @throws IllegalStateException if there are not enough slots; nothing is changed then
+   */
+  private void makeRoom(Collection<Worker> going, int coming, List<Worker> closed) {
     releaseSlots();
     long idle = going.stream().filter(worker -> has(worker) && worker.inFlight() == 0).count();
-    long needed = slotsInUse.cardinality() - idle + coming.size();
+    long needed = slotsInUse.cardinality() - idle + coming;
     if (needed > settings.maxWorkers()) {
       closed.forEach(worker -> worker.drain(false));
       throw new IllegalStateException(
@@ -215,8 +281,111 @@ public final class Fleet {
               + settings.maxWorkers()
               + ")");
     }
-    going.forEach(this::remove);
-    addAll(coming);
+  }
+
+  /**
+   * Undoes a {@link #replace}. A worker with requests in flight is the same object as before. If a
+   * worker has given its slot up, a new one with its state takes its place.
+   *
+   * @param added workers that leave; they may have left already
+   * @param former workers that come back, unless another one has their id
+   * @throws IllegalStateException if there are not enough slots for all; the others have come back
+   */
+  public synchronized void restore(Collection<Worker> added, Collection<FormerWorker> former) {
+    exchange(added.stream().filter(this::has).toList(), () -> bringBack(former));
+  }
+
+  /**
+   * Publishes the departure before the arrivals, because learners must forget a slot before its
+   * next worker has it.
+   */
+  private void exchange(List<Worker> going, Runnable arrivals) {
+    replacing = !going.isEmpty();
+    try {
+      RuntimeException failure = null;
+      if (!going.isEmpty()) {
+        going.forEach(this::depart);
+        try {
+          publish();
+        } catch (RuntimeException e) {
+          failure = e;
+        }
+      }
+      arrivals.run();
+      if (failure != null) {
+        throw failure;
+      }
+    } finally {
+      replacing = false;
+    }
+  }
+
+  private void addAfter(List<FormerWorker> former, Collection<WorkerSpec> coming) {
+    Map<String, FormerWorker> byId = new HashMap<>();
+    former.forEach(each -> byId.put(each.worker().id(), each));
+    int before = workers.size();
+    try {
+      for (WorkerSpec spec : coming) {
+        if (!workers.containsKey(spec.id())) {
+          Worker worker = register(spec, freeSlot());
+          FormerWorker last = byId.get(spec.id());
+          if (last != null) {
+            inherit(worker, last);
+          }
+        }
+      }
+    } finally {
+      if (workers.size() > before) {
+        publish();
+      }
+    }
+  }
+
+  private void inherit(Worker worker, FormerWorker last) {
+    served.put(worker, last.modelsOf(worker.spec()));
+    last.passTo(worker);
+  }
+
+  private void bringBack(Collection<FormerWorker> former) {
+    int before = workers.size();
+    try {
+      List<FormerWorker> others = new ArrayList<>();
+      for (FormerWorker each : former) {
+        Worker worker = each.worker();
+        if (workers.containsKey(worker.id())) {
+          continue;
+        }
+        if (leaving.contains(worker) && worker.rejoin()) {
+          leaving.remove(worker);
+          worker.drain(each.drained());
+          workers.put(worker.id(), worker);
+          served.put(worker, each.models());
+        } else {
+          others.add(each);
+        }
+      }
+      for (FormerWorker each : others) {
+        inherit(register(each.worker().spec(), freeSlot()), each);
+      }
+    } finally {
+      if (workers.size() > before) {
+        publish();
+      }
+    }
+  }
+
+  /**
+   * Waits while workers are being replaced, for a caller that has found none.
+   *
+   * @return false if it has not waited
+   */
+  public boolean awaitReplacement() {
+    if (!replacing) {
+      return false;
+    }
+    synchronized (this) {
+      return true;
+    }
   }
 
   /**
@@ -294,12 +463,12 @@ public final class Fleet {
 
   private int freeSlot() {
     releaseSlots();
-    int slot = slotsInUse.nextClearBit(0);
-    if (slot >= settings.maxWorkers()) {
+    // The highest slot may exceed the maximum, which may have been lowered.
+    if (slotsInUse.cardinality() >= settings.maxWorkers()) {
       throw new IllegalStateException(
           "workers: " + workers.size() + " (expected: at most " + settings.maxWorkers() + ")");
     }
-    return slot;
+    return slotsInUse.nextClearBit(0);
   }
 
   private void publish() {
@@ -309,11 +478,13 @@ public final class Fleet {
     served.forEach(Worker::shown);
     RuntimeException failure = null;
     for (FleetListener listener : listeners) {
+      // The others must see the change, or they would use workers that have left.
       try {
         listener.changed(snapshot);
       } catch (RuntimeException e) {
-        // The others must see the change, or they would use workers that have left.
         failure = failure == null ? e : failure;
+      } catch (LinkageError e) {
+        failure = failure == null ? new IllegalStateException("listener: " + e, e) : failure;
       }
     }
     if (failure != null) {

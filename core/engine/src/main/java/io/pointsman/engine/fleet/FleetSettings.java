@@ -25,9 +25,15 @@ public record FleetSettings(
     Duration slowStart)
     implements FleetSettingsBuilder.With {
 
+  /**
+   * Least number of slots of a fleet. All slots together cost 2 MB; in return, a running router can
+   * raise {@link #maxWorkers} up to here.
+   */
+  public static final int LEAST_SLOTS = 16_384;
+
   public static final FleetSettings DEFAULTS =
       new FleetSettings(
-          16_384, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS);
+          LEAST_SLOTS, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS);
 
   /** Sets no limit for prefill workers. */
   public FleetSettings(
@@ -52,12 +58,12 @@ public record FleetSettings(
 
   /** Copy with the parts of {@code next} that a running fleet can take over. */
   public FleetSettings withLive(FleetSettings next) {
-    return with()
-        .health(next.health)
-        .breaker(next.breaker)
-        .stall(next.stall)
-        .slowStart(next.slowStart)
-        .build();
+    return next.maxWorkers <= slots() ? next : next.withMaxWorkers(maxWorkers);
+  }
+
+  /** The number of slots that a fleet with these settings has for its whole life. */
+  public int slots() {
+    return Math.max(maxWorkers, LEAST_SLOTS);
   }
 
   public FleetSettings {

@@ -98,7 +98,7 @@ public final class FleetSnapshot {
   }
 
   private static Pool pool(List<Worker> workers, @Nullable Pool before, LoadBoard board) {
-    return before != null && before.workers().equals(workers) ? before : new Pool(workers, board);
+    return before != null && before.isOf(workers) ? before : new Pool(workers, board);
   }
 
   public long version() {

@@ -95,6 +95,13 @@ public final class HealthState {
     return status == Status.UNHEALTHY && lastProbe == LastProbe.SILENT && outages > 0;
   }
 
+  /** Begins as healthy, because the worker that this one replaces was. */
+  synchronized void beginHealthy() {
+    if (status == Status.UNKNOWN) {
+      become(Status.HEALTHY);
+    }
+  }
+
   synchronized void probed(boolean good) {
     restarts = status == Status.SUSPECT && !good ? restarts + 1 : restarts;
     judge(good, LastProbe.ANSWERED);

@@ -45,7 +45,8 @@ public record HostPort(String host, int port) {
     }
     HostPort found = from < 3 ? null : of(url.substring(from, to));
     if (found == null) {
-      throw new IllegalArgumentException("url: " + url + " (expected: http://host:port)");
+      throw new IllegalArgumentException(
+          "url: " + WorkerSpec.shown(url) + " (expected: http://host:port)");
     }
     return found;
   }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * returns false. With {@code -ea} it is an assertion error, because two parties then handle one
  * request.
  */
-public final class Lease {
+public final class Lease implements LeaseView {
   private static final VarHandle STATE;
   private static final VarHandle PROBE;
   private static final VarHandle FIRST_TOKEN;
@@ -55,9 +55,6 @@ public final class Lease {
   /** True if it is the trial of a stalled worker. */
   private final boolean trial;
 
-  /** True if the client determines the duration. Written and read by the holder. */
-  private boolean session;
-
   /** Time of dispatch. Written before the change of the state that publishes it. */
   private long sentAt;
 
@@ -72,9 +69,6 @@ public final class Lease {
 
   /** True if the first token was reported; written through FIRST_TOKEN. */
   private volatile boolean firstToken;
-
-  /** Written by the reporting thread before it calls the listener. */
-  private long firstTokenAt;
 
   /** Null until reported. */
   private volatile @Nullable Usage usage;
@@ -107,19 +101,12 @@ public final class Lease {
     this.listener = listener;
   }
 
+  @Override
   public Worker worker() {
     return worker;
   }
 
-  /**
-   * Reports that the response lasts as long as its client wants, for example a WebSocket. Its
-   * duration is then no service time. For the thread that settles the lease.
-   */
-  public void session() {
-    session = true;
-  }
-
-  /** Returns true if the response shows no progress before its end. */
+  @Override
   public boolean whole() {
     return whole;
   }
@@ -157,30 +144,27 @@ public final class Lease {
     }
   }
 
-  /** Estimated number of prompt tokens. */
+  @Override
   public int promptTokens() {
     return promptTokens;
   }
 
-  /** Number of prompt tokens that were expected in the worker's cache at placement. */
+  @Override
   public int cachedTokens() {
     return cachedTokens;
   }
 
-  /**
-   * Returns true if a request that was sent later has output. If the engine computes prompts in the
-   * order of arrival, it has then survived the prompt of this one. For the thread that reports the
-   * dispatch, because the time of the dispatch is not volatile.
-   */
-  public boolean outlived() {
-    return worker.failureSigns().hasOutlived(sentAt, promptTokens);
+  /** Time of the dispatch by the engine's ticker. For the thread that reports the dispatch. */
+  long sentAt() {
+    return sentAt;
   }
 
-  /** Time of the placement by the engine's ticker. */
+  @Override
   public long placedAt() {
     return placedAt;
   }
 
+  @Override
   public boolean settled() {
     return state == SETTLED;
   }
@@ -234,7 +218,7 @@ public final class Lease {
    * Reports that the client does not read the data that has arrived. The worker does not count as
    * stalled meanwhile.
    */
-  public void heldUp() {
+  public void clientPaused() {
     if (state == ANSWERED) {
       worker.stallState().reprieve();
     }
@@ -267,22 +251,13 @@ public final class Lease {
 
   private void firstTokenAt(long at) {
     if (FIRST_TOKEN.compareAndSet(this, false, true)) {
-      firstTokenAt = at;
-      listener.answered(this);
+      listener.answered(this, at);
     }
   }
 
   /**
-   * Time of the first token by the engine's ticker. Valid only in the listener's call, on its
-   * thread.
-   */
-  public long firstTokenAt() {
-    return firstTokenAt;
-  }
-
-  /**
-   * Returns true if a learner uses the first token and the token counts. Otherwise the relay need
-   * not look for them.
+   * Returns true if a learner uses the first token and the token counts. Otherwise the relay does
+   * not search for the first token. It may still read the counts, for metrics or limits.
    */
   public boolean observed() {
     return listener.observes();
@@ -295,7 +270,7 @@ public final class Lease {
     }
   }
 
-  /** Token counts that the worker has reported so far. */
+  @Override
   public Usage usage() {
     Usage known = usage;
     return known == null ? Usage.UNKNOWN : known;
@@ -322,6 +297,14 @@ public final class Lease {
     return settle(Outcome.SUCCEEDED);
   }
 
+  /**
+   * Settles as success of a response that lasted as long as its client wanted, for example a
+   * WebSocket. Its duration is no service time.
+   */
+  public boolean sessionEnded() {
+    return settle(Outcome.SUCCEEDED, true);
+  }
+
   /** Settles as a client error: the worker is well and has computed nothing. */
   public boolean refused() {
     return settle(Outcome.REFUSED);
@@ -330,14 +313,6 @@ public final class Lease {
   /** Settles as a failure that the worker caused. */
   public boolean failed(Failure failure) {
     return settle(new Outcome.Failed(failure));
-  }
-
-  /**
-   * Settles as a failure that follows the request or its client. It counts as a failure, but not
-   * for the worker's breaker.
-   */
-  public boolean failedByRequest(Failure failure) {
-    return settle(new Outcome.Failed(failure, false));
   }
 
   /** Settles without a verdict on the worker: the client left, or the worker was busy. */
@@ -351,6 +326,15 @@ public final class Lease {
    * @return false if the lease was settled before
    */
   public boolean settle(Outcome outcome) {
+    return settle(outcome, false);
+  }
+
+  /**
+   * Settles.
+   *
+   * @param session true if the client determined the duration
+   */
+  private boolean settle(Outcome outcome, boolean session) {
     int before = (int) STATE.getAndSet(this, SETTLED);
     if (before == SETTLED) {
       assert false : "lease on " + worker + " settled twice, now as " + outcome;

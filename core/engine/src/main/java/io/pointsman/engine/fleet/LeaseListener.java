@@ -11,8 +11,12 @@ public interface LeaseListener {
     return false;
   }
 
-  /** The first token of a streamed response has arrived; called only on observing listeners. */
-  default void answered(Lease lease) {}
+  /**
+   * The first token of a streamed response has arrived; called only on observing listeners.
+   *
+   * @param at its time by the engine's ticker
+   */
+  default void answered(LeaseView lease, long at) {}
 
-  void settled(Lease lease, Outcome outcome);
+  void settled(LeaseView lease, Outcome outcome);
 }

@@ -12,7 +12,9 @@ import java.lang.invoke.VarHandle;
  * left the fleet and its last lease is settled.
  */
 final class LoadBoard {
-  /** Maximum load. A larger cell has marks. {@link Eligibility} decides who gets requests. */
+  /**
+   * Maximum load. A larger cell has marks. {@link Eligibility} selects the workers for requests.
+   */
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 
   /** Marks that exclude a worker unconditionally. */

@@ -40,10 +40,19 @@ public final class Pool {
     list = List.copyOf(workers);
     this.board = board;
     slots = workers.stream().mapToInt(Worker::slot).toArray();
-    limits = workers.stream().mapToInt(w -> Eligibility.limit(w.spec())).toArray();
+    limits = limits(workers);
     consecutive = consecutive(slots);
     lowestSlot = IntStream.of(slots).min().orElse(0);
     indexBySlot = indexBySlot(slots, lowestSlot);
+  }
+
+  private static int[] limits(List<Worker> workers) {
+    return workers.stream().mapToInt(Eligibility::limit).toArray();
+  }
+
+  /** True if a new pool of these workers would be the same. */
+  boolean isOf(List<Worker> others) {
+    return list.equals(others) && Arrays.equals(limits, limits(others));
   }
 
   private static int[] indexBySlot(int[] slots, int lowest) {
@@ -133,6 +142,22 @@ public final class Pool {
       }
     }
     return eligible;
+  }
+
+  /**
+   * The number of workers not in {@code tried} that are eligible, or would be if they were not
+   * busy.
+   */
+  public int serving(long now, List<Worker> tried) {
+    int serving = 0;
+    for (int i = 0; i < workers.length; i++) {
+      Worker worker = workers[i];
+      if (loadIfEligible(i, now, tried) != NOT_ELIGIBLE
+          || (!tried.contains(worker) && worker.merelyBusy(now))) {
+        serving++;
+      }
+    }
+    return serving;
   }
 
   /**

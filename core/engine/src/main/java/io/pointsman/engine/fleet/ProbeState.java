@@ -2,6 +2,7 @@ package io.pointsman.engine.fleet;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The results of one worker's health probes: its health, and the states that end with a recovery.
@@ -22,6 +23,17 @@ public final class ProbeState {
 
   private volatile boolean refusing;
 
+  /** Number of {@link #routers} of a router that no engine is behind. */
+  public static final int NO_ENGINE = Integer.MAX_VALUE / 2;
+
+  /** Id of the router that answers probes; null if an engine does. */
+  private volatile @Nullable String router;
+
+  private volatile int routers;
+
+  /** False if the last probe got no answer. */
+  private volatile boolean answered;
+
   ProbeState(
       WorkerCell cell,
       HealthSettings settings,
@@ -38,6 +50,15 @@ public final class ProbeState {
     health = new HealthState(settings, this::healthChanged);
     signs = new FailureSigns(health, ticker);
     cell.mark(Mark.UNHEALTHY, true);
+  }
+
+  /**
+   * Begins as healthy, because the worker that this one replaces was. Without a slow start: its
+   * engine is warm.
+   */
+  void beginHealthy() {
+    cell.mark(Mark.UNHEALTHY, false);
+    health.beginHealthy();
   }
 
   HealthState health() {
@@ -89,6 +110,7 @@ public final class ProbeState {
    * not as evidence of a restart.
    */
   public void silent() {
+    answered = false;
     health.silent();
   }
 
@@ -98,6 +120,7 @@ public final class ProbeState {
    * @param timedOut true if the connection was not accepted in time
    */
   public void unreached(boolean timedOut) {
+    answered = false;
     health.unreached(timedOut);
   }
 
@@ -119,6 +142,45 @@ public final class ProbeState {
   /** Records that a probe found nobody listening; {@link #probed} follows. */
   public void refuses() {
     refusing = true;
+  }
+
+  /** Id of the router that answered the last probe; null if none did. */
+  public @Nullable String router() {
+    return router;
+  }
+
+  /**
+   * Records the sender of the answer to a probe.
+   *
+   * @param id id of a router; null for an engine
+   */
+  public void answeredBy(@Nullable String id) {
+    answeredBy(id, id == null ? 0 : 1);
+  }
+
+  /**
+   * Records who answered a probe.
+   *
+   * @param id id of a router; null for an engine
+   * @param number as {@link #routers} returns
+   */
+  public void answeredBy(@Nullable String id, int number) {
+    router = id;
+    routers = number;
+    answered = true;
+  }
+
+  /**
+   * Number of routers from the worker to the nearest engine, with the worker, by its last answer; 0
+   * for an engine, {@link #NO_ENGINE} if all ways lead in a circle.
+   */
+  public int routers() {
+    return routers;
+  }
+
+  /** True if the last probe got an answer, so {@link #router} and {@link #routers} are current. */
+  public boolean answered() {
+    return answered;
   }
 
   /**

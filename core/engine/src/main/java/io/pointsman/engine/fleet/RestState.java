@@ -7,7 +7,7 @@ import io.pointsman.engine.fleet.LoadBoard.Mark;
  * The rest of one worker after it reported that it is busy. Its mark and its end change together
  * under this object's lock; readers may see the mark with the end of an older rest. Any thread.
  */
-public final class RestState {
+final class RestState {
   private static final long LONGEST = Long.MAX_VALUE / 4;
 
   private final WorkerCell cell;

@@ -10,10 +10,10 @@ import java.time.Duration;
  * @param patience silence that is always allowed; more than 0
  * @param perThousandTokens additional silence for each 1,000 prompt tokens that are dispatched and
  *     unanswered; at least 0
- * @param most maximum of the total allowance; at least {@code patience}
+ * @param maxPatience maximum of the total allowance; at least {@code patience}
  */
 public record StallSettings(
-    boolean enabled, Duration patience, Duration perThousandTokens, Duration most) {
+    boolean enabled, Duration patience, Duration perThousandTokens, Duration maxPatience) {
 
   public static final StallSettings DEFAULTS =
       new StallSettings(
@@ -27,15 +27,15 @@ public record StallSettings(
       throw new IllegalArgumentException(
           "perThousandTokens: " + perThousandTokens + " (expected: >= 0)");
     }
-    if (most.compareTo(patience) < 0) {
+    if (maxPatience.compareTo(patience) < 0) {
       throw new IllegalArgumentException(
-          "max-patience: " + most + " (expected: >= patience, " + patience + ")");
+          "max-patience: " + maxPatience + " (expected: >= patience, " + patience + ")");
     }
   }
 
   /** The allowed silence in nanoseconds with {@code pendingTokens} unanswered prompt tokens. */
   long allowedNanos(long pendingTokens) {
-    return Math.min(patience.toNanos() + explainedNanos(pendingTokens), most.toNanos());
+    return Math.min(patience.toNanos() + explainedNanos(pendingTokens), maxPatience.toNanos());
   }
 
   /** The silence in nanoseconds that {@code pendingTokens} unanswered prompt tokens explain. */

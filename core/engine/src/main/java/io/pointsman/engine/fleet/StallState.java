@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.LongAdder;
  * check reads the time, marks, and reads the time again; if it has changed, the check removes the
  * mark itself. So a worker that has just shown progress is not stalled, in any order. Any thread.
  */
-public final class StallState {
+final class StallState {
   /**
    * Minimum number of silent non-streaming requests that count as a stall. So many rarely take the
    * longest time by chance.
@@ -88,12 +88,12 @@ public final class StallState {
     long allowed =
         inFlight > quiet
             ? patience.allowedNanos(counts.pendingTokens())
-            : inFlight >= PILE ? patience.most().toNanos() : Long.MAX_VALUE;
+            : inFlight >= PILE ? patience.maxPatience().toNanos() : Long.MAX_VALUE;
     long last = lastProgressAt;
     if (now - last > allowed && inFlight > 0) {
       begin(now, 0);
       if (lastProgressAt != last) {
-        // Progress came between the check and the mark. Later progress removes the mark itself.
+        // Progress came between the check and the mark. Later progress removes the mark.
         cell.mark(Mark.STALLED, false);
       }
     }

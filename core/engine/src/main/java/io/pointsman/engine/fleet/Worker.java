@@ -4,6 +4,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,11 +17,13 @@ import org.jspecify.annotations.Nullable;
  * while it holds its lock, so a mark and its state change together. {@link WorkerLeases} changes
  * the states by the events of requests, one at a time and without a lock around them. If locks
  * nest, their order is health or breaker or stall, {@link EjectionLimit}, probes, capacity, cell.
+ *
+ * <p>It is long because it is the entry to all these states; most methods only call one of them.
  */
 public final class Worker {
   private final WorkerSpec spec;
   private final WorkerCell cell;
-  private final int limit;
+  private final boolean defaultLimit;
   private final Ticker ticker;
   private final CircuitBreaker breaker;
   private final EngineShutdown shutdown = new EngineShutdown();
@@ -30,9 +33,17 @@ public final class Worker {
   private final ProbeState probes;
   private final WorkerLeases leases;
   private final Exclusion exclusion;
+  private final BackgroundWork background = new BackgroundWork();
   private volatile ServedModels models;
   private volatile Map<String, String> labels;
+  private final AtomicInteger returns = new AtomicInteger();
   private volatile int kvTokens;
+
+  /** Maximum number of requests in flight; 0: none. */
+  private volatile int maxInFlight;
+
+  /** The role that its engine had before; its own if that has not changed. */
+  private volatile Role earlierRole;
 
   /** A worker of a new fleet. */
   Worker(
@@ -60,8 +71,9 @@ public final class Worker {
     this.ticker = ticker;
     this.ejections = ejections;
     cell = new WorkerCell(board, slot);
-    limit = Eligibility.limit(spec);
+    defaultLimit = spec.role() == Role.PREFILL && spec.maxInFlight() == 0;
     labels = spec.labels();
+    earlierRole = spec.role();
     models = ServedModels.configured(spec.models());
     breaker =
         new CircuitBreaker(
@@ -82,17 +94,29 @@ public final class Worker {
                 settings.stall(), (counts, mark) -> ejections.exclude(this, counts, mark)),
             ticker);
     exclusion = new Exclusion(this, cell);
-    if (spec.maxInFlight() > 0) {
-      cell.mark(Mark.LIMITED, true);
-    }
+    limitBy(settings);
   }
 
-  /** Replaces the settings of health, breaker, stall and slow start. */
+  private void limitBy(FleetSettings settings) {
+    maxInFlight = defaultLimit ? settings.maxPrefills() : spec.maxInFlight();
+    cell.mark(Mark.LIMITED, maxInFlight > 0);
+  }
+
+  /** Replaces the settings of health, breaker, stall, slow start and concurrent prefills. */
   void configure(FleetSettings next) {
     probes.health().configure(next.health());
     breaker.configure(next.breaker());
     capacity.configure(next.slowStart().toNanos());
     leases.stall().configure(next.stall());
+    limitBy(next);
+  }
+
+  /**
+   * Maximum number of requests in flight: that of its spec, or for a prefill worker without one
+   * that of the fleet; 0: no limit.
+   */
+  public int maxInFlight() {
+    return maxInFlight;
   }
 
   public WorkerSpec spec() {
@@ -104,8 +128,8 @@ public final class Worker {
   }
 
   /**
-   * The worker's index in dense tables, for example the prefix index; in {@code [0,
-   * FleetSettings.maxWorkers)}. Reused after the worker has left.
+   * The worker's index in dense tables, for example the prefix index; in {@code [0, Fleet.slots)}.
+   * Reused after the worker has left.
    */
   public int slot() {
     return cell.slot();
@@ -185,6 +209,32 @@ public final class Worker {
    */
   public int load() {
     return capacity.load();
+  }
+
+  /** The role that its engine had before a change of roles; its own if there was none. */
+  public Role earlierRole() {
+    return earlierRole;
+  }
+
+  /** Records the worker of the same engine that this one replaces. */
+  void follow(Worker before) {
+    Role was = before.spec().role();
+    earlierRole = was == spec.role() ? before.earlierRole() : was;
+    before.background.ids().forEach(background::began);
+  }
+
+  /** Responses that its engine computes in the background. */
+  public BackgroundWork background() {
+    return background;
+  }
+
+  /**
+   * True if it gets no new requests and none is in progress, neither in flight nor in the
+   * background. Nobody sees the end of a response in the background after the worker has left.
+   */
+  public boolean drained() {
+    // In this order, because a response in the background begins before its request ends.
+    return draining() && inFlight() == 0 && (left() || background.count() == 0);
   }
 
   /** Its leases. */
@@ -267,7 +317,38 @@ public final class Worker {
     breaker.forgive(run);
   }
 
-  /** Returns true if it has left the fleet; it never returns. */
+  /** Returns true if it is healthy and no condition but an operator keeps requests away. */
+  boolean servesNow() {
+    int open = LoadBoard.without(cell.value(), Mark.CORDONED);
+    boolean out = LoadBoard.out(open) || LoadBoard.timed(open);
+    return !left() && health().healthy() && !out;
+  }
+
+  /**
+   * Takes its departure back, for a change of the fleet that is undone.
+   *
+   * @return false if its slot was given up
+   */
+  boolean rejoin() {
+    boolean back = cell.rejoin();
+    if (back) {
+      returns.incrementAndGet();
+    }
+    return back;
+  }
+
+  /**
+   * Number of times that it has left the fleet and come back. Others have forgotten it in between,
+   * although it is the same object.
+   */
+  public int returns() {
+    return returns.get();
+  }
+
+  /**
+   * Returns true if it has left the fleet. It returns only if the change by which it has left is
+   * undone.
+   */
   public boolean left() {
     return cell.left();
   }
@@ -375,9 +456,18 @@ public final class Worker {
     return cell.shows(Mark.CLOSING);
   }
 
-  /** Its rest after it reported that it is busy. */
-  public RestState restState() {
+  RestState restState() {
     return rest;
+  }
+
+  /** Nanoseconds that are left of its rest after it reported that it is busy; 0 or less: none. */
+  public long restLeft(long now) {
+    return rest.left(now);
+  }
+
+  /** The HTTP status with which it reported that it is busy; 0 if unknown. */
+  public int restStatus() {
+    return rest.status();
   }
 
   /**
@@ -413,9 +503,23 @@ public final class Worker {
     rest.end();
   }
 
-  /** Its progress and its stalls. */
-  public StallState stallState() {
+  StallState stallState() {
     return leases.stall();
+  }
+
+  /** Number of its stalls. */
+  public long stalls() {
+    return leases.stall().count();
+  }
+
+  /** Number of clients that left before its first byte. */
+  public long deserted() {
+    return leases.stall().deserted();
+  }
+
+  /** Number of clients that caused its present stall by leaving; 0 if silence caused it. */
+  public int stalledByDepartures() {
+    return leases.stall().byDepartures();
   }
 
   public boolean stalled() {
@@ -467,7 +571,8 @@ public final class Worker {
 
   /** Returns true if a request may be placed on it at {@code now}, with {@code value} as cell. */
   boolean eligible(int value, long now) {
-    return Eligibility.free(value) || Eligibility.despiteMarks(value, limit, this, now);
+    return Eligibility.free(value)
+        || Eligibility.despiteMarks(value, Eligibility.limit(this), this, now);
   }
 
   /** Returns true if none of the marks of {@code value} that depend on time excludes it. */

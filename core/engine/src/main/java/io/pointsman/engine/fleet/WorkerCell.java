@@ -84,6 +84,20 @@ final class WorkerCell {
   }
 
   /**
+   * Takes the departure back, unless the cell belongs to nobody any longer.
+   *
+   * @return false if the cell was given up
+   */
+  synchronized boolean rejoin() {
+    if (released) {
+      return false;
+    }
+    left = false;
+    mark(Mark.DRAINING, false);
+    return true;
+  }
+
+  /**
    * Gives the cell up if the worker has left and its last lease is settled.
    *
    * @return true if the cell is free for another worker

@@ -2,6 +2,7 @@ package io.pointsman.engine.fleet;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -69,6 +70,58 @@ public final class WorkerSources {
     }
   }
 
+  /**
+   * The sources of a worker at one moment, for {@link #restore}.
+   *
+   * @param specs by source, the first one first
+   */
+  public record Saved(boolean outside, Map<WorkerSource, WorkerSpec> specs) {
+    /** No source has named the worker. */
+    private static final Saved NONE = new Saved(true, Map.of());
+
+    public Saved {
+      specs = Collections.unmodifiableMap(new LinkedHashMap<>(specs));
+    }
+  }
+
+  /** The present sources of a worker. */
+  public synchronized Saved saved(Worker worker) {
+    Shared known = shared.get(worker.id());
+    return known == null || known.worker != worker
+        ? Saved.NONE
+        : new Saved(known.outside, known.specs);
+  }
+
+  /**
+   * Takes back the changes of one source at a worker, in its order before. Changes by other sources
+   * stay.
+   *
+   * @param present the worker that has this id again
+   */
+  public synchronized void restore(WorkerSource source, Worker present, Saved before) {
+    Shared known = shared.get(present.id());
+    Map<WorkerSource, WorkerSpec> now = known == null ? Map.of() : known.specs;
+    Shared next = new Shared(present, before.outside);
+    before.specs.forEach(
+        (each, spec) -> {
+          WorkerSpec its = each == source ? spec : now.get(each);
+          if (its != null) {
+            next.specs.put(each, its);
+          }
+        });
+    now.forEach(
+        (each, spec) -> {
+          if (each != source) {
+            next.specs.putIfAbsent(each, spec);
+          }
+        });
+    if (next.specs.isEmpty()) {
+      shared.remove(present.id());
+    } else {
+      shared.put(present.id(), next);
+    }
+  }
+
   /** Adds a source to a present worker, which then stays until this source drops it too. */
   public synchronized void hold(WorkerSource source, Worker worker, WorkerSpec spec) {
     note(source, worker, spec, true);
@@ -92,8 +145,14 @@ public final class WorkerSources {
     shared.put(after.worker.id(), after);
   }
 
+  /** True if this source names the worker. */
+  public synchronized boolean has(WorkerSource source, Worker worker) {
+    Shared known = shared.get(worker.id());
+    return known != null && known.worker == worker && known.specs.containsKey(source);
+  }
+
   /** True if something else than this source wants the worker, too. */
-  public synchronized boolean heldByOthers(WorkerSource source, Worker worker) {
+  public synchronized boolean listedByOthers(WorkerSource source, Worker worker) {
     Shared known = shared.get(worker.id());
     return known != null
         && known.worker == worker
@@ -112,6 +171,16 @@ public final class WorkerSources {
    * @return true if the worker has left the fleet
    */
   public synchronized boolean release(WorkerSource source, String id) {
+    return release(source, id, new ArrayList<>());
+  }
+
+  /**
+   * Ends the interest of a source as {@link #release(WorkerSource, String)}.
+   *
+   * @param gone gets a worker that another one replaces, for {@link Fleet#restore}
+   */
+  public synchronized boolean release(
+      WorkerSource source, String id, Collection<FormerWorker> gone) {
     Shared known = shared.get(id);
     if (known == null || !known.specs.containsKey(source)) {
       return false;
@@ -124,12 +193,12 @@ public final class WorkerSources {
     }
     WorkerSpec next = known.specs.values().iterator().next();
     if (first && !known.outside && !servesAlike(known.worker.spec(), next)) {
-      replace(known, next);
+      replace(known, next, gone);
     }
     return false;
   }
 
-  private void replace(Shared known, WorkerSpec next) {
+  private void replace(Shared known, WorkerSpec next, Collection<FormerWorker> gone) {
     Worker before = known.worker;
     if (!before.left()) {
       WorkerSpec renamed =
@@ -142,7 +211,7 @@ public final class WorkerSources {
               next.maxInFlight(),
               next.labels());
       try {
-        fleet.replace(List.of(before), List.of(renamed));
+        fleet.replace(List.of(before), List.of(renamed), gone);
       } catch (IllegalStateException _) {
         return; // The fleet is full of workers that end their requests; this one stays.
       }
@@ -152,13 +221,10 @@ public final class WorkerSources {
   }
 
   private static boolean servesAlike(WorkerSpec one, WorkerSpec other) {
-    boolean limits =
-        one.maxInFlight() == other.maxInFlight()
-            || (other.maxInFlight() == 0 && other.role() == Role.PREFILL);
     return one.role() == other.role()
         && one.models().equals(other.models())
         && one.weight() == other.weight()
-        && limits;
+        && one.maxInFlight() == other.maxInFlight();
   }
 
   /**
@@ -179,7 +245,7 @@ public final class WorkerSources {
         (spec, id) -> {
           if (!all.contains(spec)) {
             leaving.add(id);
-            Worker last = lastHeld(source, id);
+            Worker last = lastListed(source, id);
             if (last != null) {
               going.add(last);
             }
@@ -201,7 +267,14 @@ public final class WorkerSources {
         joined.put(spec, present);
       } else {
         throw new IllegalArgumentException(
-            spec.id() + " is the id of the worker at " + present.spec().url());
+            spec.id()
+                + " is the id of the worker at "
+                + present.spec().url()
+                + " (expected: another id for the worker at "
+                + spec.url()
+                + ", as in {url: "
+                + spec.url()
+                + ", id: NAME})");
       }
     }
     fleet.replace(going, coming);
@@ -227,7 +300,7 @@ public final class WorkerSources {
   }
 
   /** The worker if this source alone keeps it in the fleet; otherwise null. */
-  private @Nullable Worker lastHeld(WorkerSource source, String id) {
+  private @Nullable Worker lastListed(WorkerSource source, String id) {
     Shared known = shared.get(id);
     if (known == null || known.outside || known.worker.left()) {
       return null;

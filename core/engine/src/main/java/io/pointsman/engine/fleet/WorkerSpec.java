@@ -1,12 +1,14 @@
 package io.pointsman.engine.fleet;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.joining;
 
 import io.pointsman.engine.env.LogText;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +40,8 @@ public record WorkerSpec(
   /** Characters of a path (RFC 3986, section 3.3). */
   private static final Pattern PATH =
       Pattern.compile("(?:[A-Za-z0-9/._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*");
+
+  private static final Pattern SCHEME_END = Pattern.compile("://");
 
   /** The label for the machine that a worker runs on. */
   public static final String NODE_LABEL = "node";
@@ -74,7 +78,7 @@ public record WorkerSpec(
               + " characters without control characters)");
     }
     if (!url.startsWith("http://") && !url.startsWith("https://")) {
-      throw new IllegalArgumentException("url: " + url + " (expected: http://host:port)");
+      throw new IllegalArgumentException("url: " + shown(url) + " (expected: http://host:port)");
     }
     if (rank < NO_RANK) {
       throw new IllegalArgumentException("rank: " + rank + " (expected: >= 0, or -1 for none)");
@@ -92,17 +96,38 @@ public record WorkerSpec(
     }
     String scheme = text.substring(0, colon);
     if (!scheme.equals("http") && !scheme.equals("https")) {
-      return "not http or https";
+      return scheme.equalsIgnoreCase("http") || scheme.equalsIgnoreCase("https")
+          ? "a scheme in upper case"
+          : "not http or https";
     }
     String rest = text.substring(colon + 3);
     if (rest.indexOf('?') >= 0 || rest.indexOf('#') >= 0) {
       return "a query or fragment";
     }
     int slash = rest.indexOf('/');
+    int at = rest.indexOf('@');
+    if (at >= 0 && (slash < 0 || at < slash)) {
+      return "a user or password";
+    }
     if (HostPort.of(slash < 0 ? rest : rest.substring(0, slash)) == null) {
       return "not a valid host and port";
     }
     return slash < 0 || PATH.matcher(rest.substring(slash)).matches() ? null : "not a valid path";
+  }
+
+  /**
+   * A text that may be a URL, for messages: a user and a password in it are replaced. The text may
+   * be no valid URL, or several of them, and a password may contain every character.
+   */
+  public static String shown(String text) {
+    return Stream.of(SCHEME_END.split(text, -1))
+        .map(WorkerSpec::withoutUser)
+        .collect(joining("://"));
+  }
+
+  private static String withoutUser(String part) {
+    int at = part.lastIndexOf('@');
+    return at < 0 ? part : "***" + part.substring(at);
   }
 
   /**

@@ -41,7 +41,7 @@ final class Adapters {
    * Returns true if KV events distinguish blocks of {@code model} from others. If no event ever
    * named an adapter, engines may not name them. All blocks then count as the base model's.
    */
-  boolean tells(String model) {
+  boolean distinguishes(String model) {
     return starts.isEmpty() || starts.containsKey(model);
   }
 

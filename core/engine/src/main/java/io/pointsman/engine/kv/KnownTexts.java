@@ -42,7 +42,7 @@ public final class KnownTexts implements TokenKeys {
   private static final long BASE = PrefixBlocks.mix(SALT);
 
   /** The value of {@link Entry#shared} for a beginning known from one prompt only. */
-  private static final int UNTOLD = -1;
+  private static final int UNKNOWN = -1;
 
   /** The token data of one beginning of prompts. */
   private static final class Entry {
@@ -52,7 +52,7 @@ public final class KnownTexts implements TokenKeys {
     private final long[] blocks;
 
     /**
-     * Number of the blocks that every prompt with this beginning has; {@link #UNTOLD} if unknown.
+     * Number of the blocks that every prompt with this beginning has; {@link #UNKNOWN} if unknown.
      */
     private final int shared;
 
@@ -213,7 +213,7 @@ public final class KnownTexts implements TokenKeys {
     if (beginning != 0 && !fresh(beginning, now)) {
       for (int i = 0; i < text.count() - 1; i++) {
         if (text.hashes()[i] == beginning) {
-          put(new Entry(beginning, blocks, UNTOLD, 0, text.hashes()[i + 1], now));
+          put(new Entry(beginning, blocks, UNKNOWN, 0, text.hashes()[i + 1], now));
         }
       }
     }
@@ -267,9 +267,9 @@ public final class KnownTexts implements TokenKeys {
 
   private void correct(Entry entry, long[] blocks, long next) {
     int common = common(entry.blocks, blocks);
-    boolean told = entry.shared != UNTOLD;
-    if (told ? common < entry.shared : next != entry.next) {
-      long[] kept = Arrays.copyOf(entry.blocks, told ? Math.min(common, entry.shared) : common);
+    boolean known = entry.shared != UNKNOWN;
+    if (known ? common < entry.shared : next != entry.next) {
+      long[] kept = Arrays.copyOf(entry.blocks, known ? Math.min(common, entry.shared) : common);
       put(new Entry(entry.text, kept, kept.length, entry.tokens, 0, entry.learnedAt));
     }
   }

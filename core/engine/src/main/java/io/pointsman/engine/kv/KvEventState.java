@@ -7,11 +7,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The KV events of one worker or rank, as the set of blocks it holds. Blocks are stored by the
+ * The KV events of one worker or rank, as the set of its cached blocks. Blocks are stored by the
  * engine's ids with their predecessors; the ids are not interpreted otherwise.
  *
  * <p>Events announce each physical copy on the device. vLLM stores one for each of two requests
- * that compute the same block at once, and removes each separately. A block is held until the
+ * that compute the same block at once, and removes each separately. A block is stored until the
  * removals equal the stores. On other tiers a block is either present or absent.
  *
  * <p>A device block is claimed in the index only while it and all its predecessors are on the
@@ -19,7 +19,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * block is claimed independently. A prefix that a prompt continues is renewed, so the index drops
  * longer prefixes first.
  *
- * <p>Guarded by itself; fields that lookups read are volatile.
+ * <p>It is one class because each event changes blocks, index and counts together, under one lock.
+ * Guarded by itself; fields that lookups read are volatile.
  */
 final class KvEventState {
   private static final int DEVICE = KvTier.DEVICE.index();
@@ -31,7 +32,7 @@ final class KvEventState {
   private static final int LEAST_SHARE = 4;
 
   private final int rank;
-  private final BlockIndex index;
+  private BlockIndex index;
   private final int slot;
   private final KvNodes nodes;
 
@@ -39,8 +40,8 @@ final class KvEventState {
   private final AtomicLongArray blocksByTier;
 
   private final AtomicLongArray ownBlocks = new AtomicLongArray(KvTier.values().length);
-  private int tenancy;
-  private long heldTokens;
+  private int epoch;
+  private long storedTokens;
   private volatile long deviceTokens;
 
   /** Tokens that left the device since the cache was last known from empty. */
@@ -86,7 +87,7 @@ final class KvEventState {
     this.slot = slot;
     this.blocksByTier = blocksByTier;
     nodes = new KvNodes(bytesLeft);
-    tenancy = index.tenancy(slot);
+    epoch = index.epoch(slot);
   }
 
   int rank() {
@@ -112,7 +113,7 @@ final class KvEventState {
   }
 
   /**
-   * Returns true if a prompt part without a match is certainly not held here: the stream is
+   * Returns true if a prompt part without a match is certainly not cached here: the stream is
    * complete, and some blocks are matchable.
    */
   boolean comparable() {
@@ -135,9 +136,9 @@ final class KvEventState {
   }
 
   /**
-   * Estimated capacity of its device in tokens. When the tokens removed reach the tokens held, the
-   * device counts as full. The maximum is kept, because after missed events the cache fills again
-   * from empty. A few changing blocks would then look like a full cache.
+   * Estimated capacity of its device in tokens. When the tokens removed reach the tokens stored,
+   * the device counts as full. The maximum is kept, because after missed events the cache fills
+   * again from empty. A few changing blocks would then look like a full cache.
    *
    * @param assumed capacity assumed otherwise; an estimate far below it is rejected
    */
@@ -176,9 +177,9 @@ final class KvEventState {
         }
       }
     }
-    deviceTokens = heldTokens;
-    mostTokens = Math.max(mostTokens, heldTokens);
-    matchable = heldTokens == 0 || uses(DEVICE);
+    deviceTokens = storedTokens;
+    mostTokens = Math.max(mostTokens, storedTokens);
+    matchable = storedTokens == 0 || uses(DEVICE);
     blockSize = nodes.blockSize();
   }
 
@@ -241,11 +242,64 @@ final class KvEventState {
     return knownSince;
   }
 
+  /** Bytes of its blocks. */
+  synchronized long bytes() {
+    return nodes.bytes();
+  }
+
+  /**
+   * Gives at least half of its memory back. The removed blocks are unknown then, although the
+   * engine may hold them.
+   */
+  synchronized void halve(long now) {
+    if (nodes.halve(this::drops)) {
+      deviceTokens = storedTokens;
+      matchable = storedTokens == 0 || uses(DEVICE);
+      knownSince = now;
+    } else {
+      reset(now);
+    }
+  }
+
+  private void drops(int node) {
+    int tiers = nodes.tiers(node);
+    for (int tier = 0; tier < ownBlocks.length(); tier++) {
+      if ((tiers & 1 << tier) != 0 && nodes.matches(node)) {
+        count(tier, -1);
+      }
+    }
+    if (nodes.on(node, DEVICE)) {
+      storedTokens -= nodes.size(node);
+      while (nodes.uncopied(node)) {
+        storedTokens -= nodes.size(node);
+      }
+    }
+    refused++;
+  }
+
+  /** Claims its blocks in another index, from which lookups read later. */
+  synchronized void move(BlockIndex next, long now) {
+    index = next;
+    epoch = next.epoch(slot);
+    nodes.forEach(node -> claimAgain(node, now));
+  }
+
+  private void claimAgain(int node, long now) {
+    if (nodes.rooted(node)) {
+      claim(node, DEVICE, now);
+    }
+    for (int tier = DEVICE + 1; tier < ownBlocks.length(); tier++) {
+      if (nodes.on(node, tier) && nodes.matches(node)) {
+        claim(node, tier, now);
+      }
+    }
+  }
+
   private void clear() {
     nodes.clear();
     index.forget(slot);
-    tenancy = index.tenancy(slot);
-    heldTokens = 0;
+    epoch = index.epoch(slot);
+    storedTokens = 0;
     goneTokens = 0;
     deviceTokens = 0;
     matchable = true;
@@ -296,7 +350,7 @@ final class KvEventState {
     while (node != KvNodes.NONE && nodes.rooted(node)) {
       int keys = nodes.keys(node);
       if (keys > 0) {
-        if (index.addedSince(nodes.key(node, keys - 1), tenancy, now - RENEWAL_NANOS)) {
+        if (index.addedSince(nodes.key(node, keys - 1), epoch, now - RENEWAL_NANOS)) {
           return;
         }
         claim(node, DEVICE, now);
@@ -318,13 +372,13 @@ final class KvEventState {
   private void put(int node, int tier, long now) {
     if (nodes.on(node, tier)) {
       if (tier == DEVICE && nodes.copied(node)) {
-        heldTokens += nodes.size(node);
+        storedTokens += nodes.size(node);
       }
       return;
     }
     nodes.put(node, tier);
     if (tier == DEVICE) {
-      heldTokens += nodes.size(node);
+      storedTokens += nodes.size(node);
     }
     enter(node, tier, now);
   }
@@ -372,23 +426,23 @@ final class KvEventState {
   }
 
   private void leaves(int tokens) {
-    if (goneTokens >= heldTokens && heldTokens > fullTokens) {
-      fullTokens = heldTokens;
+    if (goneTokens >= storedTokens && storedTokens > fullTokens) {
+      fullTokens = storedTokens;
     }
     goneTokens += tokens;
-    heldTokens -= tokens;
+    storedTokens -= tokens;
   }
 
   private void claim(int node, int tier, long now) {
     for (int i = 0; i < nodes.keys(node); i++) {
-      index.claim(onTier(nodes.key(node, i), tier), tenancy, now);
+      index.claim(onTier(nodes.key(node, i), tier), epoch, now);
     }
   }
 
   private void unclaim(int node, int tier) {
     for (int i = 0; i < nodes.keys(node); i++) {
       if (!nodes.shares(node, i, tier)) {
-        index.remove(onTier(nodes.key(node, i), tier), tenancy);
+        index.remove(onTier(nodes.key(node, i), tier), epoch);
       }
     }
   }

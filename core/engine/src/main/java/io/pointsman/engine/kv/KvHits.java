@@ -45,7 +45,7 @@ public final class KvHits {
 
   private int count;
   private int[] lengths = new int[0];
-  private @Nullable HolderBitmap[] crowds = new HolderBitmap[0];
+  private @Nullable HolderBitmap[] bitmaps = new HolderBitmap[0];
 
   /**
    * Slots of individually stored holders, {@link #FEW} entries for each length; unused entries are
@@ -116,23 +116,23 @@ public final class KvHits {
 
   /** Returns the length in blocks of the longest prefix found on any device; 0 if there is none. */
   private int longest(BlockIndex index) {
-    if (index.held(key(most - 1))) {
+    if (index.contains(key(most - 1))) {
       return most;
     }
     int high = most;
     int low = 1;
     if (index.evicting()) {
       low = most >>> 1;
-      while (low > 0 && !index.held(key(low - 1))) {
+      while (low > 0 && !index.contains(key(low - 1))) {
         high = low;
         low >>>= 1;
       }
-    } else if (!index.held(key(0))) {
+    } else if (!index.contains(key(0))) {
       low = 0;
     }
     while (low > 0 && high - low > 1) {
       int middle = (low + high) >>> 1;
-      if (index.held(key(middle - 1))) {
+      if (index.contains(key(middle - 1))) {
         low = middle;
       } else {
         high = middle;
@@ -146,7 +146,7 @@ public final class KvHits {
    */
   private int shortest(BlockIndex index, int longest) {
     int shortest = 1;
-    while (shortest < longest && !index.held(key(shortest - 1))) {
+    while (shortest < longest && !index.contains(key(shortest - 1))) {
       shortest = Math.min(2 * shortest, longest);
     }
     return shortest;
@@ -156,16 +156,16 @@ public final class KvHits {
     if (count == lengths.length) {
       int bigger = Math.max(FIRST, 2 * count);
       lengths = Arrays.copyOf(lengths, bigger);
-      crowds = Arrays.copyOf(crowds, bigger);
+      bitmaps = Arrays.copyOf(bitmaps, bigger);
       slots = Arrays.copyOf(slots, bigger * FEW);
       Arrays.fill(slots, count * FEW, slots.length, NOBODY);
     }
     long key = key(length - 1);
-    HolderBitmap crowd = index.crowd(key);
+    HolderBitmap bitmap = index.holderBitmap(key);
     lengths[count] = length;
-    crowds[count] = crowd;
+    bitmaps[count] = bitmap;
     int few = 0;
-    if (crowd == null) {
+    if (bitmap == null) {
       for (int holder = index.holder(key, 0);
           holder != BlockIndex.NOBODY && few < FEW;
           holder = index.holder(key, BlockIndex.after(holder))) {
@@ -173,7 +173,7 @@ public final class KvHits {
       }
     }
     count++;
-    return crowd == null ? few : crowd.size();
+    return bitmap == null ? few : bitmap.size();
   }
 
   /** The longest prefix in blocks on any worker's device. */
@@ -241,7 +241,7 @@ public final class KvHits {
    */
   public int slot(int place) {
     int slot = slots[place];
-    return kv != null && slot < kv.maxWorkers() ? slot : NOBODY;
+    return kv != null && slot < kv.slots() ? slot : NOBODY;
   }
 
   private double blocks(KvIndex kv, KvEventState source, KvCredits credits) {
@@ -279,8 +279,8 @@ public final class KvHits {
 
   private int run(int slot) {
     for (int i = 0; i < count; i++) {
-      HolderBitmap crowd = crowds[i];
-      if (crowd == null ? among(i, slot) : crowd.holds(slot)) {
+      HolderBitmap bitmap = bitmaps[i];
+      if (bitmap == null ? among(i, slot) : bitmap.holds(slot)) {
         return lengths[i];
       }
     }

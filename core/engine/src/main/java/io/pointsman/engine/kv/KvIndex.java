@@ -5,8 +5,12 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -19,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Memory is bounded over all workers. One half stores the sources' blocks, the other finds
  * holders. If the first half is full, new blocks are not recorded ({@link #refused}). If the second
- * is full, the oldest claims are dropped. A prompt then matches less than possible, never more.
+ * is full, the oldest claims are dropped. A prompt then matches less than possible, never more. The
+ * bound may change.
  */
 public final class KvIndex implements KvFeed {
   private static final int NODE_SHARE = 2;
@@ -30,10 +35,10 @@ public final class KvIndex implements KvFeed {
   private static final int MOST_SLOTS = 1 << 16;
   private static final KvEventState[] NO_SOURCES = {};
 
-  private final long maxBytes;
-  private final int maxWorkers;
+  private volatile long maxBytes;
+  private final int slots;
   private final Ticker ticker;
-  private final BlockIndex index;
+  private volatile BlockIndex index;
   private final Adapters adapters = new Adapters();
   private final AtomicLong bytesLeft;
   private final AtomicLongArray blocksByTier = new AtomicLongArray(KvTier.values().length);
@@ -54,23 +59,85 @@ public final class KvIndex implements KvFeed {
 
   /**
    * @param maxBytes maximum memory in bytes; at least 1 MiB
-   * @param maxWorkers as in {@code FleetSettings}
+   * @param slots number of slots of the fleet
    */
-  public KvIndex(long maxBytes, int maxWorkers, Ticker ticker) {
+  public KvIndex(long maxBytes, int slots, Ticker ticker) {
+    this.maxBytes = checked(maxBytes);
+    this.slots = slots;
+    this.ticker = ticker;
+    bytesLeft = new AtomicLong(maxBytes / NODE_SHARE);
+    furtherSlots = Math.min(MOST_SLOTS, slots + MORE_RANKS) - slots;
+    index = indexOf(maxBytes);
+    byWorker = new AtomicReferenceArray<>(slots);
+    owners = new AtomicReferenceArray<>(slots);
+    pending = new PendingPrompts(slots);
+  }
+
+  private static long checked(long maxBytes) {
     if (maxBytes < 1 << 20) {
       throw new IllegalArgumentException("maxBytes: " + maxBytes + " (expected: >= 1048576)");
     }
-    this.maxBytes = maxBytes;
-    this.maxWorkers = maxWorkers;
-    this.ticker = ticker;
-    long nodeBytes = maxBytes / NODE_SHARE;
-    bytesLeft = new AtomicLong(nodeBytes);
-    int slots = Math.min(MOST_SLOTS, maxWorkers + MORE_RANKS);
-    furtherSlots = slots - maxWorkers;
-    index = new BlockIndex(maxBytes - nodeBytes, slots);
-    byWorker = new AtomicReferenceArray<>(maxWorkers);
-    owners = new AtomicReferenceArray<>(maxWorkers);
-    pending = new PendingPrompts(maxWorkers);
+    return maxBytes;
+  }
+
+  private BlockIndex indexOf(long most) {
+    return new BlockIndex(most - most / NODE_SHARE, slots + furtherSlots);
+  }
+
+  /**
+   * Changes the bound. With a lower one, the largest sources lose blocks without successors until
+   * the rest fits. Lookups read the index before until that of the new size has all blocks.
+   *
+   * @param next maximum memory in bytes; at least 1 MiB
+   */
+  public synchronized void resize(long next) {
+    if (checked(next) == maxBytes) {
+      return;
+    }
+    long now = ticker.nanos();
+    // First, because there may be no memory for it. Nothing is changed then.
+    BlockIndex fresh = indexOf(next);
+    bytesLeft.addAndGet(next / NODE_SHARE - maxBytes / NODE_SHARE);
+    maxBytes = next;
+    List<KvEventState> all = new ArrayList<>();
+    for (int slot = 0; slot < slots; slot++) {
+      all.addAll(List.of(sources(slot)));
+    }
+    shrink(all, now);
+    try {
+      move(all, fresh, now);
+    } finally {
+      // Sources that have moved change only the new index.
+      index = fresh;
+    }
+  }
+
+  /** Moves all sources. If one has no memory for its claims, its prompts match less. */
+  private static void move(List<KvEventState> all, BlockIndex fresh, long now) {
+    OutOfMemoryError first = null;
+    for (KvEventState each : all) {
+      try {
+        each.move(fresh, now);
+      } catch (OutOfMemoryError e) {
+        first = first == null ? e : first;
+      }
+    }
+    if (first != null) {
+      throw first;
+    }
+  }
+
+  private void shrink(List<KvEventState> sources, long now) {
+    PriorityQueue<Map.Entry<Long, KvEventState>> largest =
+        new PriorityQueue<>((a, b) -> Long.compare(b.getKey(), a.getKey()));
+    sources.forEach(source -> largest.add(Map.entry(source.bytes(), source)));
+    while (bytesLeft.get() < 0 && !largest.isEmpty()) {
+      KvEventState source = largest.remove().getValue();
+      source.halve(now);
+      if (source.bytes() > 0) {
+        largest.add(Map.entry(source.bytes(), source));
+      }
+    }
   }
 
   @Override
@@ -121,7 +188,7 @@ public final class KvIndex implements KvFeed {
    */
   private synchronized @Nullable KvEventState source(Worker worker, int rank) {
     int slot = worker.slot();
-    if (worker.left() || rank < 0 || slot >= maxWorkers) {
+    if (worker.left() || rank < 0 || slot >= slots) {
       return null;
     }
     Worker owner = owners.get(slot);
@@ -148,7 +215,7 @@ public final class KvIndex implements KvFeed {
         return null;
       }
       furtherTaken.set(further);
-      own = maxWorkers + further;
+      own = slots + further;
     }
     KvEventState source =
         new KvEventState(rank, index, own, bytesLeft, blocksByTier, ticker.nanos());
@@ -161,7 +228,7 @@ public final class KvIndex implements KvFeed {
   /** Removes a worker that has left. */
   public synchronized void forget(Worker worker) {
     int slot = worker.slot();
-    if (slot < maxWorkers && owners.get(slot) == worker) {
+    if (slot < slots && owners.get(slot) == worker) {
       owners.set(slot, null);
       drop(slot);
     }
@@ -172,14 +239,14 @@ public final class KvIndex implements KvFeed {
     byWorker.setRelease(slot, null);
     for (KvEventState source : sources) {
       source.close();
-      if (source.slot() >= maxWorkers) {
-        furtherTaken.clear(source.slot() - maxWorkers);
+      if (source.slot() >= slots) {
+        furtherTaken.clear(source.slot() - slots);
       }
     }
   }
 
   KvEventState[] sources(int workerSlot) {
-    KvEventState[] sources = workerSlot < maxWorkers ? byWorker.getAcquire(workerSlot) : null;
+    KvEventState[] sources = workerSlot < slots ? byWorker.getAcquire(workerSlot) : null;
     return sources == null ? NO_SOURCES : sources;
   }
 
@@ -188,8 +255,8 @@ public final class KvIndex implements KvFeed {
   }
 
   /** The number of worker slots. Higher index slots belong to additional ranks. */
-  int maxWorkers() {
-    return maxWorkers;
+  int slots() {
+    return slots;
   }
 
   /** Blocks on a tier, over all workers. */
@@ -212,9 +279,9 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Returns true if a prompt part without a match on the worker is certainly not held there. False
-   * if the worker is not {@link #live}. Also false if it announces only blocks that no prompt can
-   * match: sliding windows, or tokens in pairs.
+   * Returns true if a prompt part without a match on the worker is certainly not cached there.
+   * False if the worker is not {@link #live}. Also false if it announces only blocks that no prompt
+   * can match: sliding windows, or tokens in pairs.
    */
   public boolean comparable(int workerSlot) {
     if (!live(workerSlot)) {
@@ -312,10 +379,12 @@ public final class KvIndex implements KvFeed {
   }
 
   /** Returns the sources of a worker, or of the worker that it is a copy of. */
+  @SuppressWarnings("ReferenceEquality") // the same worker needs no comparison of ids
   private KvEventState[] sourcesOf(Worker worker) {
     int slot = worker.slot();
-    Worker owner = slot < maxWorkers ? owners.getAcquire(slot) : null;
-    return owner != null && owner.id().equals(worker.id()) ? sources(slot) : NO_SOURCES;
+    Worker owner = slot < slots ? owners.getAcquire(slot) : null;
+    boolean same = owner == worker || (owner != null && owner.id().equals(worker.id()));
+    return same ? sources(slot) : NO_SOURCES;
   }
 
   /**
@@ -333,11 +402,11 @@ public final class KvIndex implements KvFeed {
    * Returns true if events can identify the holders of {@code model}. False for a reported adapter
    * that no event has named, while events named others.
    */
-  boolean tells(String model) {
-    if (adapters.tells(model)) {
+  boolean distinguishes(String model) {
+    if (adapters.distinguishes(model)) {
       return true;
     }
-    for (int slot = 0; slot < maxWorkers; slot++) {
+    for (int slot = 0; slot < slots; slot++) {
       Worker worker = owners.getAcquire(slot);
       if (worker != null && worker.models().contains(model)) {
         return worker.bases().contains(model);
@@ -359,7 +428,7 @@ public final class KvIndex implements KvFeed {
   /** Blocks that were not recorded for lack of memory. */
   public long refused() {
     long refused = 0;
-    for (int slot = 0; slot < maxWorkers; slot++) {
+    for (int slot = 0; slot < slots; slot++) {
       for (KvEventState source : sources(slot)) {
         refused += source.refused();
       }
@@ -370,7 +439,7 @@ public final class KvIndex implements KvFeed {
   /** Number of workers with complete event streams. */
   public int liveWorkers() {
     int live = 0;
-    for (int slot = 0; slot < maxWorkers; slot++) {
+    for (int slot = 0; slot < slots; slot++) {
       live += live(slot) ? 1 : 0;
     }
     return live;

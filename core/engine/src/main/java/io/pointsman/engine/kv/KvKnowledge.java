@@ -73,7 +73,7 @@ public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
    * @return null if the ids are unknown, or if events cannot identify the holders
    */
   public @Nullable PrefixBlocks tokens(PrefixBlocks prompt, @Nullable String model) {
-    return model == null || index.tells(model) ? tokens(prompt) : null;
+    return model == null || index.distinguishes(model) ? tokens(prompt) : null;
   }
 
   /** Converts a prompt to blocks of token ids, as far as known; null if unknown. */

@@ -176,31 +176,157 @@ final class KvNodes {
       return false;
     }
     int bigger = Math.max(FIRST_NODES, size * 2);
-    boolean parts = blockSize % TokenIds.PER_BLOCK != 0;
-    int chainBytes = blockSize == 0 ? 0 : Long.BYTES * (stride + (parts ? 1 : 0));
-    if (!reserve((long) (bigger - size) * (NODE_BYTES + chainBytes))) {
+    if (!reserve((long) (bigger - size) * nodeBytes())) {
       return false;
     }
-    ids = Arrays.copyOf(ids, bigger);
-    sizes = Arrays.copyOf(sizes, bigger);
-    parents = Arrays.copyOf(parents, bigger);
-    firstChild = Arrays.copyOf(firstChild, bigger);
-    next = Arrays.copyOf(next, bigger);
-    previous = Arrays.copyOf(previous, bigger);
-    state = Arrays.copyOf(state, bigger);
-    copies = Arrays.copyOf(copies, bigger);
-    fill = Arrays.copyOf(fill, bigger);
-    chains = blockSize == 0 ? chains : Arrays.copyOf(chains, bigger * stride);
-    folds = parts ? Arrays.copyOf(folds, bigger) : folds;
+    resize(bigger);
     table = new int[bigger * 2];
     for (int node = 0; node < size; node++) {
       enter(node);
     }
-    for (int node = bigger - 1; node >= size; node--) {
+    addFree(size, bigger);
+    return true;
+  }
+
+  private boolean hasParts() {
+    return blockSize % TokenIds.PER_BLOCK != 0;
+  }
+
+  private int nodeBytes() {
+    int chainBytes = blockSize == 0 ? 0 : Long.BYTES * (stride + (hasParts() ? 1 : 0));
+    return NODE_BYTES + chainBytes;
+  }
+
+  private void resize(int length) {
+    ids = Arrays.copyOf(ids, length);
+    sizes = Arrays.copyOf(sizes, length);
+    parents = Arrays.copyOf(parents, length);
+    firstChild = Arrays.copyOf(firstChild, length);
+    next = Arrays.copyOf(next, length);
+    previous = Arrays.copyOf(previous, length);
+    state = Arrays.copyOf(state, length);
+    copies = Arrays.copyOf(copies, length);
+    fill = Arrays.copyOf(fill, length);
+    chains = blockSize == 0 ? chains : Arrays.copyOf(chains, length * stride);
+    folds = hasParts() ? Arrays.copyOf(folds, length) : folds;
+  }
+
+  private void addFree(int from, int to) {
+    for (int node = to - 1; node >= from; node--) {
       next[node] = free;
       free = node;
     }
+  }
+
+  /** Bytes of the budget that it has taken. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** Calls {@code action} with each block. */
+  void forEach(IntConsumer action) {
+    for (int entry : table) {
+      if (entry != 0) {
+        action.accept(entry - 1);
+      }
+    }
+  }
+
+  /**
+   * Halves the memory. Removes blocks without successors until the others fit, so prefixes stay
+   * longer than their continuations. Numbers of nodes change.
+   *
+   * @param removed is called with each block before its removal
+   * @return false, without a change, if the memory is as small as possible
+   */
+  boolean halve(IntConsumer removed) {
+    int smaller = ids.length / 2;
+    if (smaller < FIRST_NODES) {
+      return false;
+    }
+    int[] leaves = new int[ids.length];
+    int used = 0;
+    int found = 0;
+    for (int node = 0; node < ids.length; node++) {
+      if (inUse(node)) {
+        used++;
+        leaves[found] = node;
+        found += firstChild[node] == NONE ? 1 : 0;
+      }
+    }
+    for (int i = 0; used > smaller; i++) {
+      removed.accept(leaves[i]);
+      used -= cut(leaves[i]);
+      int before = parents[leaves[i]];
+      while (before != NONE && !inUse(before)) {
+        before = parents[before];
+      }
+      if (before != NONE && firstChild[before] == NONE) {
+        leaves[found++] = before;
+      }
+    }
+    move(smaller);
     return true;
+  }
+
+  private boolean inUse(int node) {
+    return find(ids[node]) == node;
+  }
+
+  /** Removes a block from all tiers. Returns the number of blocks that are removed by that. */
+  private int cut(int node) {
+    state[node] &= (byte) ~(TIERS | ROOTED);
+    return prune(node);
+  }
+
+  /** Moves the blocks into smaller memory, which has room for them. */
+  private void move(int smaller) {
+    int size = ids.length;
+    int[] places = new int[size];
+    int count = 0;
+    for (int node = 0; node < size; node++) {
+      places[node] = inUse(node) ? count++ : NONE;
+    }
+    for (int node = 0; node < size; node++) {
+      if (places[node] != NONE) {
+        moveDown(node, places);
+      }
+    }
+    firstRoot = place(firstRoot, places);
+    resize(smaller);
+    table = new int[smaller * 2];
+    for (int node = 0; node < count; node++) {
+      enter(node);
+    }
+    free = NONE;
+    addFree(count, smaller);
+    long given = (long) (size - smaller) * nodeBytes();
+    bytes -= given;
+    bytesLeft.addAndGet(given);
+  }
+
+  /** Moves a block to its place, which is not behind it. */
+  private void moveDown(int node, int... places) {
+    int to = places[node];
+    ids[to] = ids[node];
+    sizes[to] = sizes[node];
+    parents[to] = place(parents[node], places);
+    firstChild[to] = place(firstChild[node], places);
+    next[to] = place(next[node], places);
+    previous[to] = place(previous[node], places);
+    state[to] = state[node];
+    copies[to] = copies[node];
+    fill[to] = fill[node];
+    if (chains.length > 0) {
+      System.arraycopy(chains, node * stride, chains, to * stride, stride);
+    }
+    if (folds.length > 0) {
+      folds[to] = folds[node];
+    }
+  }
+
+  private static int place(int node, int... places) {
+    return node == NONE ? NONE : places[node];
   }
 
   int size(int node) {
@@ -397,8 +523,13 @@ final class KvNodes {
     return at == top ? NONE : next[at];
   }
 
-  /** Removes a block without tiers and successors, then its predecessors in the same state. */
-  void prune(int node) {
+  /**
+   * Removes a block without tiers and successors, then its predecessors in the same state.
+   *
+   * @return the number of removed blocks
+   */
+  int prune(int node) {
+    int removed = 0;
     int at = node;
     while (at != NONE && (state[at] & TIERS) == 0 && firstChild[at] == NONE) {
       int parent = parents[at];
@@ -410,7 +541,9 @@ final class KvNodes {
       next[at] = free;
       free = at;
       at = parent;
+      removed++;
     }
+    return removed;
   }
 
   private void unhang(int node, int parent) {

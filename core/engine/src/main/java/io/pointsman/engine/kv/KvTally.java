@@ -8,9 +8,9 @@ import java.util.concurrent.atomic.LongAdder;
 public final class KvTally {
   /** The result of a lookup. */
   public enum LookupOutcome {
-    /** An eligible worker held a part of the prompt. */
+    /** An eligible worker has a part of the prompt in its cache. */
     HIT,
-    /** No eligible worker held a part of the prompt. */
+    /** No eligible worker has a part of the prompt in its cache. */
     MISS,
     /** No eligible worker announces its cache. */
     NOT_ANNOUNCED,

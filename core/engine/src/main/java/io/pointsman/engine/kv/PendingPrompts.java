@@ -1,6 +1,6 @@
 package io.pointsman.engine.kv;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import java.util.LinkedHashSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -20,17 +20,17 @@ public final class PendingPrompts {
   /** The prompts of one worker; the set is guarded by this. */
   private static final class PromptLine {
     /** Leases without a first token, in the order of placement. */
-    private final LinkedHashSet<Lease> leases = new LinkedHashSet<>();
+    private final LinkedHashSet<LeaseView> leases = new LinkedHashSet<>();
 
     /** The first of them; null if there is none. */
-    private volatile @Nullable Lease oldest;
+    private volatile @Nullable LeaseView oldest;
 
-    synchronized void add(Lease lease) {
+    synchronized void add(LeaseView lease) {
       leases.add(lease);
       oldest = leases.getFirst();
     }
 
-    synchronized void remove(Lease lease) {
+    synchronized void remove(LeaseView lease) {
       leases.remove(lease);
       oldest = leases.isEmpty() ? null : leases.getFirst();
     }
@@ -39,15 +39,15 @@ public final class PendingPrompts {
   private final AtomicReferenceArray<PromptLine> bySlot;
 
   /** Creates a table without pending prompts. */
-  public PendingPrompts(int maxWorkers) {
-    bySlot = new AtomicReferenceArray<>(maxWorkers);
-    for (int slot = 0; slot < maxWorkers; slot++) {
+  public PendingPrompts(int slots) {
+    bySlot = new AtomicReferenceArray<>(slots);
+    for (int slot = 0; slot < slots; slot++) {
       bySlot.setPlain(slot, new PromptLine());
     }
   }
 
   /** Records that a prompt was placed; may be called repeatedly. */
-  public void placed(Lease lease) {
+  public void placed(LeaseView lease) {
     int slot = lease.worker().slot();
     if (slot < bySlot.length()) {
       bySlot.get(slot).add(lease);
@@ -57,7 +57,7 @@ public final class PendingPrompts {
   /**
    * Records that the first token has arrived or the request has ended; may be called repeatedly.
    */
-  public void computed(Lease lease) {
+  public void computed(LeaseView lease) {
     int slot = lease.worker().slot();
     if (slot < bySlot.length()) {
       bySlot.get(slot).remove(lease);
@@ -65,7 +65,7 @@ public final class PendingPrompts {
   }
 
   /** Ticker time from which unannounced placements on the worker count as cached. */
-  public long heldSince(int slot, long now) {
+  public long cachedSince(int slot, long now) {
     return now - Math.max(longestWait(slot, now), KvKnowledge.LATE_NANOS);
   }
 
@@ -80,7 +80,7 @@ public final class PendingPrompts {
 
   /** Nanoseconds for which the oldest prompt waits; below 0 if none waits. */
   private long longestWait(int slot, long now) {
-    Lease oldest = slot < bySlot.length() ? bySlot.get(slot).oldest : null;
+    LeaseView oldest = slot < bySlot.length() ? bySlot.get(slot).oldest : null;
     return oldest == null ? -1 : Math.clamp(now - oldest.placedAt(), 0, MOST_NANOS);
   }
 }

@@ -7,7 +7,7 @@ package io.pointsman.engine.policy;
 public enum CacheMiss {
   /** No worker received them, as far as is remembered. */
   NEVER_SEEN,
-  /** A worker had them and evicted them. */
+  /** A worker had them and evicted them, or lost them for a reason that is not remembered. */
   EVICTED,
   /** Their holder has left, restarted, or is not eligible. */
   WORKER_GONE,

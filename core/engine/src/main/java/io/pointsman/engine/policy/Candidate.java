@@ -6,7 +6,7 @@ import io.pointsman.engine.fleet.Worker;
  * A policy's evaluation of one worker for one request.
  *
  * @param inFlight requests in flight, without this one
- * @param heldTokens prompt tokens expected in its cache
+ * @param cachedTokens prompt tokens expected in its cache
  * @param uncachedTokens prompt tokens that it would have to compute
  * @param ttftMillis predicted time to first token in milliseconds; NaN if the worker was not
  *     eligible
@@ -17,7 +17,7 @@ public record Candidate(
     Worker worker,
     Verdict verdict,
     int inFlight,
-    int heldTokens,
+    int cachedTokens,
     int uncachedTokens,
     double ttftMillis,
     double waitMillis,

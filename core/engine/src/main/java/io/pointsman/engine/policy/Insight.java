@@ -20,7 +20,7 @@ public interface Insight {
   List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now);
 
   /** Prompt tokens expected and found in caches, and the reasons for the difference. */
-  CacheMissAttribution lostHits();
+  CacheMissAttribution cacheMisses();
 
   /** Memory of its models of the workers' caches. At the maximum, they forget prompts early. */
   Memory memory();

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 
@@ -11,10 +11,10 @@ import io.pointsman.engine.fleet.Worker;
  */
 public interface Learner {
   /** {@code lease} was placed for {@code request}. */
-  void placed(RoutingRequest request, Lease lease);
+  void placed(RoutingRequest request, LeaseView lease);
 
   /** A lease placed for {@code request} has ended. */
-  void ended(RoutingRequest request, Lease lease, Outcome outcome);
+  void ended(RoutingRequest request, LeaseView lease, Outcome outcome);
 
   /** {@code worker} has left the fleet; its state must be discarded. */
   void forget(Worker worker);

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  *     prediction
  * @param plainMillis time to first token predicted for least load with cached tokens as
  *     tie-breaker, in milliseconds from the pick; NaN without a prediction or a choice
+ * @param stepMillis time that the prompt adds on the chosen worker to full steps with other
+ *     prompts, in milliseconds. NaN without a prediction
  * @param waitMillis predicted minimum wait for other requests over all workers, in milliseconds; 0
  *     if a worker has room. NaN if there is no prediction, or if the choice was not made by time:
  *     the request must not be deferred
@@ -35,6 +37,7 @@ public record PickResult(
     KvTally.@Nullable LookupOutcome lookup,
     double predictedMillis,
     double plainMillis,
+    double stepMillis,
     double waitMillis)
     implements PickResultBuilder.With {
   private static final Map<PickReason, PickResult> BY_REASON = new EnumMap<>(PickReason.class);
@@ -72,7 +75,15 @@ public record PickResult(
   private static PickResult expecting(
       PickReason reason, int matchedBlocks, int knownBlocks, boolean expectsHits) {
     return new PickResult(
-        reason, matchedBlocks, knownBlocks, expectsHits, null, Double.NaN, Double.NaN, Double.NaN);
+        reason,
+        matchedBlocks,
+        knownBlocks,
+        expectsHits,
+        null,
+        Double.NaN,
+        Double.NaN,
+        Double.NaN,
+        Double.NaN);
   }
 
   /** The same choice for another reason, which does not depend on the wait. */

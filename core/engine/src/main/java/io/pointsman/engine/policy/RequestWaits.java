@@ -6,14 +6,31 @@ public final class RequestWaits {
   private long firstPlacedAt;
   private boolean deferred;
   private long deferredAt;
+  private double plainMillis = Double.NaN;
   private boolean awaited;
 
-  /** Records that the request is deferred since {@code at}. Only the first time counts. */
-  public void deferred(long at) {
+  /**
+   * Records that the request is deferred since {@code at}. Only the first time counts.
+   *
+   * @param plainMillis the plain choice's time to first token, predicted at that time, had no
+   *     request been deferred; NaN if unknown
+   */
+  public void deferred(long at, double plainMillis) {
     if (!deferred && !placed) {
       deferred = true;
       deferredAt = at;
+      this.plainMillis = plainMillis;
     }
+  }
+
+  /** Returns the nanoseconds for which the placed request was deferred; 0 if it was not. */
+  public long deferredNanos() {
+    return placed && deferred ? firstPlacedAt - deferredAt : 0;
+  }
+
+  /** Returns the prediction of {@link #deferred}; NaN if the request was not deferred. */
+  public double plainMillis() {
+    return plainMillis;
   }
 
   /** Records that the request waits because no worker is available. */

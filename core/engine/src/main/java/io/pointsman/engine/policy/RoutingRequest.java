@@ -31,6 +31,7 @@ public final class RoutingRequest {
   private final boolean stream;
   private boolean elsewhere;
   private boolean preview;
+  private boolean acceptsEarlierRoles;
   private @Nullable String id;
   private PickResult result = PickResult.of(PickReason.FALLBACK);
   private @Nullable PickExplanation explanation;
@@ -56,8 +57,8 @@ public final class RoutingRequest {
   }
 
   /**
-   * Returns a copy without tried workers, result and waits. Its {@link #heard} is the same, but it
-   * is not {@link #elsewhere}: no other proxy carries the copy.
+   * Returns a copy without tried workers, result and waits. Its {@link #observed} is the same, but
+   * it is not {@link #elsewhere}: no other proxy carries the copy.
    */
   public RoutingRequest copy() {
     RoutingRequest copy =
@@ -67,12 +68,13 @@ public final class RoutingRequest {
             .prefix(prefix)
             .affinity(affinity)
             .pinnedWorker(pinnedWorker)
-            .stream(heard())
+            .stream(observed())
             .explained(explained)
             .fields(fields)
             .build();
     copy.id = id;
     copy.preview = preview;
+    copy.acceptsEarlierRoles = acceptsEarlierRoles;
     return copy;
   }
 
@@ -97,6 +99,19 @@ public final class RoutingRequest {
   /** Returns true if nobody sends the request. */
   public boolean isPreview() {
     return preview;
+  }
+
+  /**
+   * Lets workers serve it that had its role when it began, if none has the role now: the roles may
+   * have changed since.
+   */
+  public void acceptEarlierRoles() {
+    acceptsEarlierRoles = true;
+  }
+
+  /** Returns true if the roles of workers may have changed since it began. */
+  public boolean acceptsEarlierRoles() {
+    return acceptsEarlierRoles;
   }
 
   /** The requested model; null if the request names none and any worker qualifies. */
@@ -137,7 +152,7 @@ public final class RoutingRequest {
    * Returns true if the response is a stream through the router. Only then silence indicates a
    * stall, and the first token is observed.
    */
-  public boolean heard() {
+  public boolean observed() {
     return stream && !elsewhere;
   }
 

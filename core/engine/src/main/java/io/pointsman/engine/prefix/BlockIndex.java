@@ -17,11 +17,11 @@ public final class BlockIndex {
   /** The result of {@link #holder} if there is no further worker. */
   public static final int NOBODY = -1;
 
-  /** Maximum number of holders stored individually; more become a crowd. */
+  /** Maximum number of holders stored individually; more become a bitmap. */
   private static final int FEW = 4;
 
-  /** Divisor of the total bytes that gives the share for crowds. */
-  static final int CROWD_SHARE = 8;
+  /** Divisor of the total bytes that gives the share for holder bitmaps. */
+  static final int BITMAP_SHARE = 8;
 
   static final long LEAST_BYTES = 64 * 1024;
 
@@ -32,16 +32,16 @@ public final class BlockIndex {
   static final int RENEWAL = 15;
 
   private final long maxBytes;
-  private final Tenancies tenancies;
+  private final SlotEpochs epochs;
   private final ClaimTable table;
-  private final HolderBitmaps crowds;
+  private final HolderBitmaps bitmaps;
 
   /**
    * @param maxBytes maximum memory in bytes; at least 64 KiB
    * @param slots number of worker slots, 1 to 65,536; higher slots have no claims
    */
   public BlockIndex(long maxBytes, int slots) {
-    this(checked(maxBytes), maxBytes / CROWD_SHARE, new Tenancies(slots), LargePages.NONE);
+    this(checked(maxBytes), maxBytes / BITMAP_SHARE, new SlotEpochs(slots), LargePages.NONE);
   }
 
   static long checked(long maxBytes) {
@@ -53,26 +53,26 @@ public final class BlockIndex {
   }
 
   /**
-   * @param crowdBytes the part of {@code maxBytes} for crowds
+   * @param bitmapBytes the part of {@code maxBytes} for holder bitmaps
    */
-  BlockIndex(long maxBytes, long crowdBytes, Tenancies tenancies, LargePages largePages) {
+  BlockIndex(long maxBytes, long bitmapBytes, SlotEpochs epochs, LargePages largePages) {
     this.maxBytes = maxBytes;
-    this.tenancies = tenancies;
-    crowds = new HolderBitmaps(crowdBytes, tenancies.slots());
-    table = new ClaimTable(maxBytes - crowdBytes, tenancies, largePages);
+    this.epochs = epochs;
+    bitmaps = new HolderBitmaps(bitmapBytes, epochs.slots());
+    table = new ClaimTable(maxBytes - bitmapBytes, epochs, largePages);
   }
 
   /** Returns true if any worker holds the block. */
-  public boolean held(long hash) {
+  public boolean contains(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
       if (HolderBitmaps.isReference(claim)) {
-        HolderBitmap crowd = crowds.find(claim, hash);
-        if (crowd != null && !crowd.isEmpty()) {
+        HolderBitmap bitmap = bitmaps.find(claim, hash);
+        if (bitmap != null && !bitmap.isEmpty()) {
           return true;
         }
-      } else if (tenancies.present(claim)) {
+      } else if (epochs.present(claim)) {
         return true;
       }
       found = table.find(hash, next(found));
@@ -91,8 +91,8 @@ public final class BlockIndex {
     long found = table.find(hash, cursor);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
-      if (!HolderBitmaps.isReference(claim) && tenancies.present(claim)) {
-        return ClaimTable.wayOf(found) << 16 | Tenancies.slotOf(claim);
+      if (!HolderBitmaps.isReference(claim) && epochs.present(claim)) {
+        return ClaimTable.wayOf(found) << 16 | SlotEpochs.slotOf(claim);
       }
       found = table.find(hash, next(found));
     }
@@ -109,13 +109,13 @@ public final class BlockIndex {
     return (holder >>> 16) + 1;
   }
 
-  /** Returns the crowd of workers that hold a block; null if they are few. */
-  public @Nullable HolderBitmap crowd(long hash) {
+  /** Returns the bitmap of workers that hold a block; null if they are few. */
+  public @Nullable HolderBitmap holderBitmap(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
       if (HolderBitmaps.isReference(claim)) {
-        return crowds.find(claim, hash);
+        return bitmaps.find(claim, hash);
       }
       found = table.find(hash, next(found));
     }
@@ -126,28 +126,28 @@ public final class BlockIndex {
   public static final class Holders {
     private final int[] claims = new int[ClaimTable.WAYS];
     private int few;
-    private @Nullable HolderBitmap crowd;
+    private @Nullable HolderBitmap bitmap;
 
     /** Stores a single holder. */
     void alone(int claim) {
       claims[0] = claim;
       few = 1;
-      crowd = null;
+      bitmap = null;
     }
 
-    /** The crowd of holders; null if they are few. */
-    public @Nullable HolderBitmap crowd() {
-      return crowd;
+    /** The holder bitmap; null if they are few. */
+    public @Nullable HolderBitmap holderBitmap() {
+      return bitmap;
     }
 
     /** The number of holders; duplicates count twice. */
     public int size() {
-      return crowd == null ? few : crowd.size();
+      return bitmap == null ? few : bitmap.size();
     }
 
     /** The slot of one of the few holders; {@code i} is below {@link #size}. */
     public int slot(int i) {
-      return Tenancies.slotOf(claims[i]);
+      return SlotEpochs.slotOf(claims[i]);
     }
   }
 
@@ -155,16 +155,16 @@ public final class BlockIndex {
   public void look(long hash, Holders holders) {
     int count = table.claims(hash, holders.claims);
     holders.few = 0;
-    holders.crowd = null;
+    holders.bitmap = null;
     for (int i = 0; i < count; i++) {
       int claim = holders.claims[i];
       if (HolderBitmaps.isReference(claim)) {
-        HolderBitmap crowd = crowds.find(claim, hash);
-        if (crowd != null) {
-          holders.crowd = crowd;
+        HolderBitmap bitmap = bitmaps.find(claim, hash);
+        if (bitmap != null) {
+          holders.bitmap = bitmap;
           return;
         }
-      } else if (tenancies.present(claim)) {
+      } else if (epochs.present(claim)) {
         holders.claims[holders.few++] = claim;
       }
     }
@@ -172,9 +172,9 @@ public final class BlockIndex {
 
   /** Returns the number of holders of a block; duplicates count twice. */
   public int holders(long hash) {
-    HolderBitmap crowd = crowd(hash);
-    if (crowd != null) {
-      return crowd.size();
+    HolderBitmap bitmap = holderBitmap(hash);
+    if (bitmap != null) {
+      return bitmap.size();
     }
     int holders = 0;
     for (int found = holder(hash, 0); found != NOBODY; found = holder(hash, after(found))) {
@@ -188,20 +188,20 @@ public final class BlockIndex {
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
       if (HolderBitmaps.isReference(claim)) {
-        HolderBitmap crowd = crowds.find(claim, hash);
-        return crowd != null && crowd.holds(slot);
+        HolderBitmap bitmap = bitmaps.find(claim, hash);
+        return bitmap != null && bitmap.holds(slot);
       }
-      if (Tenancies.slotOf(claim) == slot && tenancies.present(claim)) {
+      if (SlotEpochs.slotOf(claim) == slot && epochs.present(claim)) {
         return true;
       }
     }
     return false;
   }
 
-  /** Adds a block for a worker; {@code tenancy} and {@code now} as in {@link PrefixIndex#add}. */
-  public void claim(long hash, int tenancy, long now) {
+  /** Adds a block for a worker; {@code epoch} and {@code now} as in {@link PrefixIndex#add}. */
+  public void claim(long hash, int epoch, long now) {
     PrefixTally tally = new PrefixTally();
-    put(hash, tenancy, (int) (now >>> STAMP_SHIFT), tally);
+    put(hash, epoch, (int) (now >>> STAMP_SHIFT), tally);
     counted(tally);
   }
 
@@ -210,8 +210,8 @@ public final class BlockIndex {
    *
    * @param stamp time in units of age
    */
-  void put(long hash, int tenancy, int stamp, PrefixTally tally) {
-    int became = put(hash, tenancy, stamp);
+  void put(long hash, int epoch, int stamp, PrefixTally tally) {
+    int became = put(hash, epoch, stamp);
     tally.added += became == ClaimTable.ADDED ? 1 : 0;
     tally.replaced += became == ClaimTable.REPLACED ? 1 : 0;
   }
@@ -221,51 +221,51 @@ public final class BlockIndex {
   }
 
   /** Removes a worker's claim on a block that it has evicted. */
-  public void remove(long hash, int tenancy) {
-    int found = table.clear(hash, tenancy);
+  public void remove(long hash, int epoch) {
+    int found = table.clear(hash, epoch);
     int reference = found & ~ClaimTable.CLEARED;
-    if (reference != 0 && tenancies.present(tenancy)) {
-      crowds.remove(reference, hash, Tenancies.slotOf(tenancy));
+    if (reference != 0 && epochs.present(epoch)) {
+      bitmaps.remove(reference, hash, SlotEpochs.slotOf(epoch));
     }
     table.counted(-(found >>> 16), 0);
   }
 
-  /** The current tenancy of a slot, for {@link #claim}; changed by {@link #forget}. */
-  public int tenancy(int slot) {
-    return tenancies.of(slot);
+  /** The current epoch of a slot, for {@link #claim}; changed by {@link #forget}. */
+  public int epoch(int slot) {
+    return epochs.of(slot);
   }
 
   /**
    * Returns true if a block was added or renewed for a worker at {@code then} or later, with a
    * resolution of one second.
    */
-  public boolean addedSince(long hash, int tenancy, long then) {
-    return fresh(hash, tenancy, (int) (then >>> STAMP_SHIFT) - RENEWAL);
+  public boolean addedSince(long hash, int epoch, long then) {
+    return fresh(hash, epoch, (int) (then >>> STAMP_SHIFT) - RENEWAL);
   }
 
-  boolean fresh(long hash, int tenancy, int oldest) {
-    HolderBitmap crowd = crowd(hash);
-    return crowd == null
-        ? table.usedSince(hash, tenancy, oldest)
-        : crowd.holds(Tenancies.slotOf(tenancy)) && crowd.stamp() - oldest >= 0;
+  boolean fresh(long hash, int epoch, int oldest) {
+    HolderBitmap bitmap = holderBitmap(hash);
+    return bitmap == null
+        ? table.usedSince(hash, epoch, oldest)
+        : bitmap.holds(SlotEpochs.slotOf(epoch)) && bitmap.stamp() - oldest >= 0;
   }
 
-  private int put(long hash, int tenancy, int stamp) {
-    int became = table.putAlone(hash, tenancy, stamp);
-    return became == ClaimTable.SHARED ? putShared(hash, tenancy, stamp) : became;
+  private int put(long hash, int epoch, int stamp) {
+    int became = table.putAlone(hash, epoch, stamp);
+    return became == ClaimTable.SHARED ? putShared(hash, epoch, stamp) : became;
   }
 
-  private int putShared(long hash, int tenancy, int stamp) {
+  private int putShared(long hash, int epoch, int stamp) {
     int others = 0;
     int last = 0;
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
-      HolderBitmap crowd = crowds.findToWrite(claim, hash);
-      if (crowd != null) {
-        join(claim, crowd, tenancy, stamp);
+      HolderBitmap bitmap = bitmaps.findToWrite(claim, hash);
+      if (bitmap != null) {
+        join(claim, bitmap, epoch, stamp);
         return table.put(hash, claim, stamp);
       }
-      if (HolderBitmaps.isReference(claim) || !tenancies.present(claim)) {
+      if (HolderBitmaps.isReference(claim) || !epochs.present(claim)) {
         drop(hash, claim);
       } else {
         others++;
@@ -273,69 +273,69 @@ public final class BlockIndex {
       }
     }
     if (others < FEW) {
-      return table.put(hash, tenancy, stamp);
+      return table.put(hash, epoch, stamp);
     }
-    int reference = gather(hash, tenancy, stamp);
+    int reference = gather(hash, epoch, stamp);
     if (reference == 0) {
       drop(hash, last);
     }
-    return table.put(hash, reference == 0 ? tenancy : reference, stamp);
+    return table.put(hash, reference == 0 ? epoch : reference, stamp);
   }
 
   private void drop(long hash, int claim) {
     table.counted(-(table.clear(hash, claim) >>> 16), 0);
   }
 
-  private void join(int reference, HolderBitmap crowd, int tenancy, int stamp) {
-    int slot = Tenancies.slotOf(tenancy);
-    HolderBitmap wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
-    if (wide != null && tenancies.present(tenancy)) {
+  private void join(int reference, HolderBitmap bitmap, int epoch, int stamp) {
+    int slot = SlotEpochs.slotOf(epoch);
+    HolderBitmap wide = bitmap.covers(slot) ? bitmap : widen(reference, bitmap, slot);
+    if (wide != null && epochs.present(epoch)) {
       wide.add(slot, stamp);
-      if (!tenancies.present(tenancy)) {
-        crowds.remove(reference, wide.hash(), slot);
+      if (!epochs.present(epoch)) {
+        bitmaps.remove(reference, wide.hash(), slot);
       }
     }
   }
 
   /**
-   * Widens a crowd. Returns null, without a change, if a worker left meanwhile or another thread
-   * was first.
+   * Widens a holder bitmap. Returns null, without a change, if a worker left meanwhile or another
+   * thread was first.
    */
-  private @Nullable HolderBitmap widen(int reference, HolderBitmap crowd, int slot) {
-    if (!crowd.trusted()) {
+  private @Nullable HolderBitmap widen(int reference, HolderBitmap bitmap, int slot) {
+    if (!bitmap.trusted()) {
       return null;
     }
-    int departures = tenancies.departures();
-    HolderBitmap wide = crowd.widened(slot);
-    if (!Tenancies.quiet(departures) || !crowds.replace(reference, crowd, wide)) {
+    int departures = epochs.departures();
+    HolderBitmap wide = bitmap.widened(slot);
+    if (!SlotEpochs.quiet(departures) || !bitmaps.replace(reference, bitmap, wide)) {
       return null;
     }
-    wide.keepOnly(crowd);
+    wide.keepOnly(bitmap);
     return ifNobodyLeft(wide, departures);
   }
 
   /**
-   * Creates a crowd from a block's holders and one more.
+   * Creates a holder bitmap from a block's holders and one more.
    *
    * @return its reference, which replaces their claims; 0 if there is no room
    */
-  private int gather(long hash, int tenancy, int stamp) {
-    int departures = tenancies.departures();
-    int widest = Tenancies.slotOf(tenancy);
+  private int gather(long hash, int epoch, int stamp) {
+    int departures = epochs.departures();
+    int widest = SlotEpochs.slotOf(epoch);
     for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
       widest = Math.max(widest, slotOf(h));
     }
-    HolderBitmap crowd = HolderBitmap.of(hash, widest, stamp);
+    HolderBitmap bitmap = HolderBitmap.of(hash, widest, stamp);
     for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
-      if (crowd.covers(slotOf(h))) {
-        crowd.add(slotOf(h), stamp);
+      if (bitmap.covers(slotOf(h))) {
+        bitmap.add(slotOf(h), stamp);
       }
     }
-    int reference = Tenancies.quiet(departures) ? crowds.open(crowd, stamp) : 0;
+    int reference = SlotEpochs.quiet(departures) ? bitmaps.open(bitmap, stamp) : 0;
     if (reference == 0) {
       return 0;
     }
-    join(reference, ifNobodyLeft(crowd, departures), tenancy, stamp);
+    join(reference, ifNobodyLeft(bitmap, departures), epoch, stamp);
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       drop(hash, ClaimTable.claimOf(found));
     }
@@ -343,16 +343,16 @@ public final class BlockIndex {
   }
 
   /**
-   * Clears a crowd if a worker left while it was copied and published, because it may contain that
-   * worker's bit. Nobody has read it yet. Later departures are removed by the sweep, which finds
-   * it.
+   * Clears a holder bitmap if a worker left while it was copied and published, because it may
+   * contain that worker's bit. Nobody has read it yet. Later departures are removed by the sweep,
+   * which finds it.
    */
-  private HolderBitmap ifNobodyLeft(HolderBitmap crowd, int departures) {
-    if (tenancies.departures() != departures) {
-      crowd.clear();
+  private HolderBitmap ifNobodyLeft(HolderBitmap bitmap, int departures) {
+    if (epochs.departures() != departures) {
+      bitmap.clear();
     }
-    crowd.trust();
-    return crowd;
+    bitmap.trust();
+    return bitmap;
   }
 
   private static int next(long found) {
@@ -361,10 +361,10 @@ public final class BlockIndex {
 
   /**
    * Removes all claims of the worker in {@code slot}, so the slot can be reused. Readers are not
-   * blocked. The time depends only on the number of crowds.
+   * blocked. The time depends only on the number of holder bitmaps.
    */
   public synchronized void forget(int slot) {
-    tenancies.end(slot, () -> crowds.remove(slot));
+    epochs.end(slot, () -> bitmaps.remove(slot));
   }
 
   /** Number of claims, including those of departed workers until they are overwritten. */
@@ -384,7 +384,7 @@ public final class BlockIndex {
 
   /** Current memory in bytes. */
   public long bytes() {
-    return table.bytes() + crowds.bytes() + (long) tenancies.slots() * Integer.BYTES;
+    return table.bytes() + bitmaps.bytes() + (long) epochs.slots() * Integer.BYTES;
   }
 
   /** Maximum memory in bytes. */

@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.LongAdder;
  * A set-associative table of bounded size with claims: "this worker holds this block". Reads and
  * writes are wait-free, without locks or compare-and-set, except for growth.
  *
- * <p>An entry has two words. The upper half of {@code word} is the claim (a tenancy, or a reference
- * to a crowd), the lower half the time of last use. {@code key} is the block's hash exclusive-or
- * the upper half of {@code word}. Its lower half alone thus excludes most entries. Two threads that
- * write one entry at once can combine the key of one with the word of the other. Such a pair
- * matches no block, so it is never found and is overwritten later. This is the lockless hash table
- * of computer chess. Source: Hyatt and Mann, "A lock-less transposition-table implementation for
- * parallel search chess engines", ICGA 2002.
+ * <p>An entry has two words. The upper half of {@code word} is the claim (an epoch, or a reference
+ * to a holder bitmap), the lower half the time of last use. {@code key} is the block's hash
+ * exclusive-or the upper half of {@code word}. Its lower half alone thus excludes most entries. Two
+ * threads that write one entry at once can combine the key of one with the word of the other. Such
+ * a pair matches no block, so it is never found and is overwritten later. This is the lockless hash
+ * table of computer chess. Source: Hyatt and Mann, "A lock-less transposition-table implementation
+ * for parallel search chess engines", ICGA 2002.
  *
  * <p>Eight entries form a bucket; the least recently used one is replaced.
  */
@@ -39,13 +39,13 @@ final class ClaimTable implements Partitions.Copying {
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
 
   private final Partitions partitions;
-  private final Tenancies tenancies;
+  private final SlotEpochs epochs;
   private final LongAdder entries = new LongAdder();
   private final LongAdder evictions = new LongAdder();
   private volatile boolean evicting;
 
-  ClaimTable(long maxBytes, Tenancies tenancies, LargePages largePages) {
-    this.tenancies = tenancies;
+  ClaimTable(long maxBytes, SlotEpochs epochs, LargePages largePages) {
+    this.epochs = epochs;
     partitions = new Partitions(maxBytes, largePages, this);
   }
 
@@ -232,10 +232,10 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * Removes a claim in one scan, which also finds a crowd.
+   * Removes a claim in one scan, which also finds a holder bitmap.
    *
    * @return {@link #CLEARED} if the claim existed; the caller then counts -1 added. The lower bits
-   *     contain the reference to a crowd among the block's claims, or 0.
+   *     contain the reference to a holder bitmap among the block's claims, or 0.
    */
   int clear(long hash, int claim) {
     MemorySegment partition = partitions.find(hash);
@@ -274,7 +274,7 @@ final class ClaimTable implements Partitions.Copying {
       long word = read(from, at + 1);
       long key = read(from, at);
       int claim = (int) (word >>> 32);
-      boolean counts = HolderBitmaps.isReference(claim) ? claim != 0 : tenancies.present(claim);
+      boolean counts = HolderBitmaps.isReference(claim) ? claim != 0 : epochs.present(claim);
       if (counts && place(key, word, to)) {
         continue;
       }

@@ -23,7 +23,7 @@ public final class HolderBitmap {
     this.stamp = stamp;
   }
 
-  /** Creates an empty crowd for slots up to {@code slot}. */
+  /** Creates an empty bitmap for slots up to {@code slot}. */
   static HolderBitmap of(long hash, int slot, int stamp) {
     return new HolderBitmap(hash, new long[wordsFor(slot)], stamp);
   }
@@ -33,7 +33,7 @@ public final class HolderBitmap {
     return new HolderBitmap(hash, Arrays.copyOf(words, wordsFor(slot)), stamp);
   }
 
-  /** Bytes of a crowd with room for {@code slot}. */
+  /** Bytes of a holder bitmap with room for {@code slot}. */
   static int bytes(int slot) {
     return HEADER_BYTES + wordsFor(slot) * Long.BYTES;
   }
@@ -99,7 +99,7 @@ public final class HolderBitmap {
   }
 
   /**
-   * Removes workers that are not, or no longer, in the narrower crowd from which this one was
+   * Removes workers that are not, or no longer, in the narrower bitmap from which this one was
    * copied.
    */
   void keepOnly(HolderBitmap narrower) {

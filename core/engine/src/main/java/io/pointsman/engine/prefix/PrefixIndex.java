@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  * An index of the workers expected to hold each prefix. For each indexed prefix length of each
  * placed prompt (see {@link IndexedLengths}) it stores the slots of its workers.
  *
- * <p>Eight consecutive lengths held by one worker alone are stored together ({@link RunTable}), so
- * an unknown prompt touches few cache lines. Lengths with several holders, and lengths of prompts
- * that diverge within such a group, are stored individually ({@link BlockIndex}).
+ * <p>Eight consecutive lengths cached by one worker alone are stored together ({@link RunTable}),
+ * so an unknown prompt touches few cache lines. Lengths with several holders, and lengths of
+ * prompts that diverge within such a group, are stored individually ({@link BlockIndex}).
  *
  * <p>Safe for any number of threads. Reads are lock-free and never wait. Colliding writes may be
  * lost, but not mixed up. A worker is found only for a prefix that was added for it and not
@@ -42,7 +42,7 @@ public final class PrefixIndex {
   private static final int DISSOLVING = 16;
 
   private final long maxBytes;
-  private final Tenancies tenancies;
+  private final SlotEpochs epochs;
   private final RunTable runs;
   private final BlockIndex blocks;
 
@@ -64,12 +64,11 @@ public final class PrefixIndex {
    */
   public PrefixIndex(long maxBytes, int slots, LargePages largePages) {
     this.maxBytes = BlockIndex.checked(maxBytes);
-    tenancies = new Tenancies(slots);
+    epochs = new SlotEpochs(slots);
     long runBytes = maxBytes / RUN_SHARE;
-    runs = new RunTable(runBytes, tenancies, largePages);
+    runs = new RunTable(runBytes, epochs, largePages);
     blocks =
-        new BlockIndex(
-            maxBytes - runBytes, maxBytes / BlockIndex.CROWD_SHARE, tenancies, largePages);
+        new BlockIndex(maxBytes - runBytes, maxBytes / BlockIndex.BITMAP_SHARE, epochs, largePages);
     Arrays.setAll(dissolving, _ -> new Object());
   }
 
@@ -81,7 +80,7 @@ public final class PrefixIndex {
    */
   public int match(PrefixBlocks prefix) {
     int count = prefix.count();
-    if (count == 0 || held(prefix, count)) {
+    if (count == 0 || contains(prefix, count)) {
       return count;
     }
     int end = IndexedLengths.upTo(count - 1);
@@ -90,10 +89,10 @@ public final class PrefixIndex {
     if (found < 0 && !evicting()) {
       return 0;
     }
-    while (found + 1 < end && held(prefix, IndexedLengths.blocks(found + 1))) {
+    while (found + 1 < end && contains(prefix, IndexedLengths.blocks(found + 1))) {
       found++;
     }
-    while (found >= 0 && !held(prefix, IndexedLengths.blocks(found))) {
+    while (found >= 0 && !contains(prefix, IndexedLengths.blocks(found))) {
       found--;
     }
     return found < 0 ? 0 : IndexedLengths.blocks(found);
@@ -132,13 +131,13 @@ public final class PrefixIndex {
    */
   private int where(PrefixBlocks prefix, int length, int before) {
     long hash = prefix.hashes()[length - 1];
-    if (before == BY_ITSELF && blocks.held(hash)) {
+    if (before == BY_ITSELF && blocks.contains(hash)) {
       return BY_ITSELF;
     }
     if (runHolder(prefix, length) != 0) {
       return IN_RUN;
     }
-    return before != BY_ITSELF && blocks.held(hash) ? BY_ITSELF : NOWHERE;
+    return before != BY_ITSELF && blocks.contains(hash) ? BY_ITSELF : NOWHERE;
   }
 
   /** Returns the longest indexed length below {@code blocks}; 0 if there is none. */
@@ -148,8 +147,8 @@ public final class PrefixIndex {
   }
 
   /** Returns true if any worker holds the first {@code length} blocks of a prompt. */
-  boolean held(PrefixBlocks prefix, int length) {
-    return runHolder(prefix, length) != 0 || blocks.held(prefix.hashes()[length - 1]);
+  boolean contains(PrefixBlocks prefix, int length) {
+    return runHolder(prefix, length) != 0 || blocks.contains(prefix.hashes()[length - 1]);
   }
 
   /** Returns the claim of the only worker that holds a prefix in a run; 0 if there is none. */
@@ -169,7 +168,7 @@ public final class PrefixIndex {
   public int holder(PrefixBlocks prefix, int length, int cursor) {
     int alone = cursor == 0 ? runHolder(prefix, length) : 0;
     if (alone != 0) {
-      return RUN_WAY << 16 | Tenancies.slotOf(alone);
+      return RUN_WAY << 16 | SlotEpochs.slotOf(alone);
     }
     return cursor >= RUN_WAY ? NOBODY : blocks.holder(prefix.hashes()[length - 1], cursor);
   }
@@ -184,9 +183,9 @@ public final class PrefixIndex {
     return BlockIndex.after(holder);
   }
 
-  /** Returns the crowd of workers that hold a prefix; null if they are few. */
-  public @Nullable HolderBitmap crowd(PrefixBlocks prefix, int length) {
-    return runHolder(prefix, length) != 0 ? null : blocks.crowd(prefix.hashes()[length - 1]);
+  /** Returns the bitmap of workers that hold a prefix; null if they are few. */
+  public @Nullable HolderBitmap holderBitmap(PrefixBlocks prefix, int length) {
+    return runHolder(prefix, length) != 0 ? null : blocks.holderBitmap(prefix.hashes()[length - 1]);
   }
 
   /** Fills {@code holders} with the holders of a prefix. */
@@ -203,33 +202,33 @@ public final class PrefixIndex {
    * Returns true if a prefix was added or renewed for a worker at {@code then} or later, with a
    * resolution of one second.
    */
-  public boolean addedSince(PrefixBlocks prefix, int length, int tenancy, long then) {
-    return fresh(prefix, length, tenancy, (int) (then >>> BlockIndex.STAMP_SHIFT));
+  public boolean addedSince(PrefixBlocks prefix, int length, int epoch, long then) {
+    return fresh(prefix, length, epoch, (int) (then >>> BlockIndex.STAMP_SHIFT));
   }
 
-  private boolean fresh(PrefixBlocks prefix, int length, int tenancy, int stamp) {
+  private boolean fresh(PrefixBlocks prefix, int length, int epoch, int stamp) {
     long hash = prefix.hashes()[length - 1];
     int oldest = stamp - BlockIndex.RENEWAL;
-    return runs.usedSince(Group.head(prefix, length), Group.position(length), hash, tenancy, oldest)
-        || blocks.fresh(hash, tenancy, oldest);
+    return runs.usedSince(Group.head(prefix, length), Group.position(length), hash, epoch, oldest)
+        || blocks.fresh(hash, epoch, oldest);
   }
 
-  /** The current tenancy of a slot, for {@link #add}; changed by {@link #forget}. */
-  public int tenancy(int slot) {
-    return tenancies.of(slot);
+  /** The current epoch of a slot, for {@link #add}; changed by {@link #forget}. */
+  public int epoch(int slot) {
+    return epochs.of(slot);
   }
 
   /**
    * Adds the prefixes of a prompt for a worker. New long prefixes are added early, so an identical
    * concurrent prompt finds them.
    *
-   * @param tenancy the worker's tenancy, read while it certainly had its slot; without effect after
-   *     its departure
+   * @param epoch the worker's epoch, read while it certainly had its slot; without effect after its
+   *     departure
    * @param known blocks that the worker already holds, which need not be added
    * @param now the engine's time in nanoseconds
    */
-  public void add(PrefixBlocks prefix, int tenancy, int known, long now) {
-    add(prefix, prefix.count(), tenancy, known, now);
+  public void add(PrefixBlocks prefix, int epoch, int known, long now) {
+    add(prefix, prefix.count(), epoch, known, now);
   }
 
   /**
@@ -237,28 +236,28 @@ public final class PrefixIndex {
    *
    * @param count number of its blocks; 0 to all
    */
-  public void add(PrefixBlocks prefix, int count, int tenancy, int known, long now) {
+  public void add(PrefixBlocks prefix, int count, int epoch, int known, long now) {
     int stamp = (int) (now >>> BlockIndex.STAMP_SHIFT);
-    boolean fresh = known > 0 && fresh(prefix, known, tenancy, stamp);
+    boolean fresh = known > 0 && fresh(prefix, known, epoch, stamp);
     if (count == 0 || (fresh && known >= count)) {
       return;
     }
-    new Adding(prefix, count, tenancy, stamp).from(fresh ? IndexedLengths.upTo(known) : 0);
+    new Adding(prefix, count, epoch, stamp).from(fresh ? IndexedLengths.upTo(known) : 0);
   }
 
   /** The addition of one prompt. */
   private final class Adding {
     private final PrefixBlocks prefix;
     private final int count;
-    private final int tenancy;
+    private final int epoch;
     private final int stamp;
     private final PrefixTally inRuns = new PrefixTally();
     private final PrefixTally alone = new PrefixTally();
 
-    Adding(PrefixBlocks prefix, int count, int tenancy, int stamp) {
+    Adding(PrefixBlocks prefix, int count, int epoch, int stamp) {
       this.prefix = prefix;
       this.count = count;
-      this.tenancy = tenancy;
+      this.epoch = epoch;
       this.stamp = stamp;
     }
 
@@ -287,20 +286,20 @@ public final class PrefixIndex {
     private boolean put(Group group, int from, boolean news) {
       long head = group.head();
       boolean any = runs.mayHave(head);
-      int other = any ? runs.other(head, tenancy) : 0;
+      int other = any ? runs.other(head, epoch) : 0;
       if (other != 0) {
         dissolve(head, other);
-        dissolve(head, tenancy);
+        dissolve(head, epoch);
       }
-      int held = any && other == 0 ? runs.renew(group, from, tenancy, stamp, inRuns) : 0;
-      boolean unknown = other == 0 && held == 0 && from == 0 && (news || !blocks.held(head));
+      int renewed = any && other == 0 ? runs.renew(group, from, epoch, stamp, inRuns) : 0;
+      boolean unknown = other == 0 && renewed == 0 && from == 0 && (news || !blocks.contains(head));
       if (unknown && group.size() >= LEAST_RUN) {
-        runs.open(group, tenancy, stamp, inRuns);
+        runs.open(group, epoch, stamp, inRuns);
         return true;
       }
       for (int position = from; position < group.size(); position++) {
-        if ((held >>> position & 1) == 0) {
-          blocks.put(group.hash(position), tenancy, stamp, alone);
+        if ((renewed >>> position & 1) == 0) {
+          blocks.put(group.hash(position), epoch, stamp, alone);
         }
       }
       return unknown;
@@ -341,14 +340,14 @@ public final class PrefixIndex {
    * @param from index of the first
    * @param to exclusive end index
    */
-  public void remove(Lengths lengths, int from, int to, int tenancy) {
+  public void remove(Lengths lengths, int from, int to, int epoch) {
     for (int i = from; i < to; ) {
       int position = (lengths.first + i) & (Group.LENGTHS - 1);
       int end = Math.min(to, i + Group.LENGTHS - position);
-      int cleared = runs.clear(lengths.head(i), tenancy, position, lengths.hashes, i, end);
+      int cleared = runs.clear(lengths.head(i), epoch, position, lengths.hashes, i, end);
       for (int at = i; at < end; at++) {
         if ((cleared >>> (at - i) & 1) == 0 || blocks.evicting()) {
-          blocks.remove(lengths.hashes[at], tenancy);
+          blocks.remove(lengths.hashes[at], epoch);
         }
       }
       i = end;
@@ -375,7 +374,7 @@ public final class PrefixIndex {
 
   /**
    * Removes all claims of the worker in {@code slot}, so the slot can be reused. Readers are not
-   * blocked. The time depends only on the number of crowds.
+   * blocked. The time depends only on the number of holder bitmaps.
    */
   public void forget(int slot) {
     blocks.forget(slot);

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A set-associative table of runs. A run is a {@link Group} of a prompt that one worker alone
  * holds, in one cache line. An unknown prompt touches two cache lines for eight lengths: the note
- * of its run and the run itself. Reads take no lock. Writers take a row, and write its tag, by
+ * of its run and the run. Reads take no lock. Writers take a row, and write its tag, by
  * compare-and-set. They can lose only their own write.
  *
  * <p>A set is eight lines: one of notes, then seven rows. A note has the claim in its upper half
@@ -56,13 +56,13 @@ final class RunTable implements Partitions.Copying {
   private static final long HIGHS = ONES << (TAG_BITS - 1);
 
   private final Partitions partitions;
-  private final Tenancies tenancies;
+  private final SlotEpochs epochs;
   private final LongAdder entries = new LongAdder();
   private final LongAdder evictions = new LongAdder();
   private volatile boolean evicting;
 
-  RunTable(long maxBytes, Tenancies tenancies, LargePages largePages) {
-    this.tenancies = tenancies;
+  RunTable(long maxBytes, SlotEpochs epochs, LargePages largePages) {
+    this.epochs = epochs;
     partitions = new Partitions(maxBytes, largePages, this);
   }
 
@@ -101,7 +101,7 @@ final class RunTable implements Partitions.Copying {
       long note = readAcquire(partition, set + row);
       if (note != 0
           && (read(partition, at(set, row) + position) ^ (note & CLAIM)) == hash
-          && tenancies.present(claim(note))) {
+          && epochs.present(claim(note))) {
         return claim(note);
       }
     }
@@ -155,7 +155,7 @@ final class RunTable implements Partitions.Copying {
       if (found != claim
           && found != 0
           && read(partition, at(set, row)) == (head ^ claimed(found))
-          && tenancies.present(found)) {
+          && epochs.present(found)) {
         return found;
       }
     }
@@ -178,7 +178,7 @@ final class RunTable implements Partitions.Copying {
     }
     int set = set(head, partition);
     int at = at(set, row);
-    int held = 1;
+    int renewed = 1;
     int added = 0;
     for (int position = from; position < group.size(); position++) {
       long present = read(partition, at + position);
@@ -187,12 +187,12 @@ final class RunTable implements Partitions.Copying {
         write(partition, at + position, wanted);
         added++;
       }
-      held |= present == 0 || present == wanted ? 1 << position : 0;
+      renewed |= present == 0 || present == wanted ? 1 << position : 0;
     }
     int lengths = lengths(read(partition, set + row)) + added;
     write(partition, set + row, note(claim, stamp, lengths));
     tally.added += added;
-    return held;
+    return renewed;
   }
 
   /** Stores a group as a new run of the worker. */
@@ -491,7 +491,7 @@ final class RunTable implements Partitions.Copying {
   private boolean copyRun(MemorySegment from, int run, long note, MemorySegment to) {
     long head = read(from, run) ^ (note & CLAIM);
     int set = set(head, to);
-    for (int row = 0; row < ROWS && tenancies.present(claim(note)); row++) {
+    for (int row = 0; row < ROWS && epochs.present(claim(note)); row++) {
       if (read(to, set + row) == 0) {
         for (int position = 0; position < ROW; position++) {
           write(to, at(set, row) + position, read(from, run + position));

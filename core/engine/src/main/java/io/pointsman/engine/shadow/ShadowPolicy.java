@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.FleetListener;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
@@ -59,16 +60,16 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
       return EVENT_WEIGHT;
     }
 
-    record Placed(RoutingRequest request, Lease lease, long at) implements Event {
+    record Placed(RoutingRequest request, LeaseView lease, long at) implements Event {
       @Override
       public long weight() {
         return EVENT_WEIGHT + request.prefix().count();
       }
     }
 
-    record Answered(Lease lease, long tokenAt, long at) implements Event {}
+    record Answered(LeaseView lease, long tokenAt, long at) implements Event {}
 
-    record Ended(Lease lease, Outcome outcome, Usage usage, long at) implements Event {}
+    record Ended(LeaseView lease, Outcome outcome, Usage usage, long at) implements Event {}
   }
 
   /** Creates a policy with its own learners. */
@@ -100,7 +101,7 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
   private final AtomicReference<@Nullable FleetSnapshot> changed = new AtomicReference<>();
 
   /** The real requests in flight that are followed. */
-  private final Set<Lease> followed = ConcurrentHashMap.newKeySet();
+  private final Set<LeaseView> followed = ConcurrentHashMap.newKeySet();
 
   private final FleetListener follower = changed::set;
   private volatile boolean closed;
@@ -134,20 +135,21 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
     now = ticker.nanos();
     lookedAt = now - LOOK_NANOS;
     Ticker eventTime = () -> now;
-    acting = new ShadowState(settings, models, eventTime, null);
-    shadow = new ShadowState(settings, models, eventTime, acting);
+    FleetSettings all = settings.withMaxWorkers(real.slots());
+    acting = new ShadowState(all, models, eventTime, null);
+    shadow = new ShadowState(all, models, eventTime, acting);
     sameCaches = policy.isActing();
     KvKnowledge known = sameCaches ? parts.kv().unseen() : KvKnowledge.none(eventTime);
     PolicySetup setup =
         policy.maker().make(shadow.fleet(), parts.shadow(eventTime, known, sameCaches));
     engine =
         new RoutingEngine(
-            shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.random());
+            shadow.fleet(), setup, engineSettings, new FaultCounter(), eventTime, parts.random());
     real.listen(follower);
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     if (closed || request.pinnedWorker() != null || !request.tried().isEmpty()) {
       return;
     }
@@ -160,14 +162,14 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
   }
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     if (followed.contains(lease)) {
-      put(new Event.Answered(lease, lease.firstTokenAt(), ticker.nanos()));
+      put(new Event.Answered(lease, at, ticker.nanos()));
     }
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     if (followed.remove(lease)) {
       put(new Event.Ended(lease, outcome, lease.usage(), ticker.nanos()));
     }
@@ -238,17 +240,17 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
 
   private void happened(Event event) {
     switch (event) {
-      case Event.Placed(RoutingRequest request, Lease lease, long _) -> {
+      case Event.Placed(RoutingRequest request, LeaseView lease, long _) -> {
         if (now - lookedAt >= LOOK_NANOS) {
           look();
         }
         follow(request, lease);
       }
-      case Event.Answered(Lease lease, long tokenAt, long _) -> {
+      case Event.Answered(LeaseView lease, long tokenAt, long _) -> {
         acting.answered(lease, tokenAt);
         shadow.answered(lease, tokenAt);
       }
-      case Event.Ended(Lease lease, Outcome outcome, Usage usage, long _) -> {
+      case Event.Ended(LeaseView lease, Outcome outcome, Usage usage, long _) -> {
         acting.ended(lease, outcome, usage, true);
         shadow.ended(lease, outcome, usage, sameCaches);
       }
@@ -263,7 +265,7 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
     shadow.look(snapshot, present);
   }
 
-  private void follow(RoutingRequest request, Lease lease) {
+  private void follow(RoutingRequest request, LeaseView lease) {
     Worker same = acting.own(lease.worker().id());
     if (same == null) {
       return;
@@ -287,7 +289,7 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
     }
   }
 
-  private @Nullable Lease copyOf(Lease lease, Worker same) {
+  private @Nullable Lease copyOf(LeaseView lease, Worker same) {
     return same.tryLease(now, lease.promptTokens(), 0, (_, _) -> {});
   }
 
@@ -307,7 +309,7 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
   }
 
   /** Counts the policy's faults; a request that it cannot place is not affected. */
-  private final class Faults implements EngineListener {
+  private final class FaultCounter implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {
       failures.increment();

@@ -18,13 +18,13 @@ public record ShadowReport(
    *
    * @param placed number of requests
    * @param promptTokens prompt tokens of these
-   * @param heldTokens prompt tokens expected in their workers' caches
+   * @param cachedTokens prompt tokens expected in their workers' caches
    * @param ttftMillis sum of the predicted times to first token in milliseconds
    * @param imbalance recent prompt tokens computed by the busiest worker relative to the mean; 1 is
    *     even
    */
   public record Side(
-      long placed, long promptTokens, long heldTokens, double ttftMillis, double imbalance) {
+      long placed, long promptTokens, long cachedTokens, double ttftMillis, double imbalance) {
     static final Side NOTHING = new Side(0, 0, 0, 0, 1);
   }
 

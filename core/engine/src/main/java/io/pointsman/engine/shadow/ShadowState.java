@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.ServedModels;
@@ -34,7 +35,7 @@ final class ShadowState {
   private final Fleet fleet;
   private final @Nullable ShadowState real;
   private final Yardstick yardstick;
-  private final Map<Lease, Running> running = new HashMap<>();
+  private final Map<LeaseView, Running> running = new HashMap<>();
 
   /** The copied workers by id. */
   private final Map<String, Worker> copied = new HashMap<>();
@@ -45,7 +46,7 @@ final class ShadowState {
   private double weight = 1;
   private long placed;
   private long promptTokens;
-  private long heldTokens;
+  private long cachedTokens;
   private double ttftMillis;
 
   /**
@@ -130,7 +131,7 @@ final class ShadowState {
    * @param real the real lease, which identifies the request's end
    * @param own the lease on this fleet
    */
-  void placed(RoutingRequest request, Lease real, Lease own, @Nullable Reading reading) {
+  void placed(RoutingRequest request, LeaseView real, Lease own, @Nullable Reading reading) {
     running.put(real, new Running(request, own));
     yardstick.placed(request, own);
     if (reading == null) {
@@ -138,10 +139,10 @@ final class ShadowState {
     }
     placed++;
     promptTokens += reading.promptTokens();
-    heldTokens += reading.heldTokens();
+    cachedTokens += reading.cachedTokens();
     ttftMillis += reading.ttftMillis();
     weight /= FORGETTING;
-    double work = (reading.promptTokens() - reading.heldTokens()) * weight;
+    double work = (reading.promptTokens() - reading.cachedTokens()) * weight;
     computed.merge(own.worker().id(), work, Double::sum);
     if (weight > LARGEST_WEIGHT) {
       computed.replaceAll((_, sum) -> sum / LARGEST_WEIGHT);
@@ -161,7 +162,7 @@ final class ShadowState {
   /**
    * @param at time of the first token; may be in the past
    */
-  void answered(Lease real, long at) {
+  void answered(LeaseView real, long at) {
     Running under = running.get(real);
     if (under != null) {
       under.lease.progressed();
@@ -175,7 +176,7 @@ final class ShadowState {
    *
    * @param sameCaches true if the worker's reported cache hits also hold for its copy here
    */
-  void ended(Lease real, Outcome outcome, Usage usage, boolean sameCaches) {
+  void ended(LeaseView real, Outcome outcome, Usage usage, boolean sameCaches) {
     Running under = running.remove(real);
     if (under == null) {
       return;
@@ -195,7 +196,7 @@ final class ShadowState {
   }
 
   ShadowReport.Side report() {
-    return new ShadowReport.Side(placed, promptTokens, heldTokens, ttftMillis, imbalance());
+    return new ShadowReport.Side(placed, promptTokens, cachedTokens, ttftMillis, imbalance());
   }
 
   private double imbalance() {

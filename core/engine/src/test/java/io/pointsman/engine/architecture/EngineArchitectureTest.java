@@ -94,7 +94,7 @@ class EngineArchitectureTest {
   }
 
   @Test
-  void namesSayWhatThingsAre() {
+  void namesDescribeThings() {
     NO_EMPTY_NAMES.check(ENGINE);
   }
 

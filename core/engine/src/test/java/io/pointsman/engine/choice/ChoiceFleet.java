@@ -6,7 +6,7 @@ import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
@@ -79,12 +79,12 @@ final class ChoiceFleet implements EngineListener {
   }
 
   @Override
-  public synchronized void routed(RoutingRequest request, Lease lease) {
+  public synchronized void routed(RoutingRequest request, LeaseView lease) {
     routed++;
   }
 
   @Override
-  public synchronized void settled(Lease lease, Outcome outcome) {
+  public synchronized void settled(LeaseView lease, Outcome outcome) {
     settled.add(outcome);
     usages.add(lease.usage());
     if (defect != null) {

@@ -44,7 +44,7 @@ class ChoicesProperties {
   }
 
   @Property(tries = 300)
-  void heldLeasesAgreeWithTheModel(
+  void leasesAgreeWithTheModel(
       @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
     Duration most = Duration.ofSeconds(100);
     ChoiceFleet fleet =
@@ -98,6 +98,52 @@ class ChoicesProperties {
     }
   }
 
+  /** Sizes of rings of one block and of several. */
+  private static final List<Integer> LIMITS = List.of(1, 3, 40, 2_000);
+
+  @Property(tries = 200)
+  void leasesOutliveOtherLimits(
+      @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
+    Duration most = Duration.ofSeconds(100);
+    ChoiceFleet fleet =
+        new ChoiceFleet("least_load", 3, new ExternalLeaseSettings(MOST, most, most, most));
+    List<String> held = new ArrayList<>();
+    int limit = MOST;
+    for (int step : steps) {
+      int argument = step / 10;
+      switch (step % 10) {
+        case 0 -> {
+          limit = LIMITS.get(argument % LIMITS.size());
+          fleet.choices.use(new ExternalLeaseSettings(limit, most, most, most));
+        }
+        case 1, 2, 3, 4, 5 -> {
+          for (int i = 0; i < argument % 50; i++) {
+            boolean full = held.size() >= limit;
+            if (fleet.choices.choose(Requests.bare(), most) instanceof Choice.Leased lease) {
+              assertThat(full).isFalse();
+              held.add(lease.lease());
+            } else {
+              assertThat(full).isTrue();
+            }
+          }
+        }
+        case 6 -> fleet.choices.expireDue();
+        default -> {
+          for (int i = 0; i < argument % 50 && !held.isEmpty(); i++) {
+            String lease = held.remove(argument % held.size());
+            assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+                .isEqualTo(Kind.DONE);
+          }
+        }
+      }
+      assertThat(fleet.choices.open()).isEqualTo(held.size());
+      assertThat(fleet.inFlight()).isEqualTo(held.size());
+    }
+    fleet.pass(most);
+    assertThat(fleet.choices.expireDue()).isEqualTo(held.size());
+    assertThat(fleet.choices.open()).isZero();
+  }
+
   @Property(tries = 5)
   void concurrentSettlingRenewingAndExpiringEndEachLeaseOnce(@ForAll long seed) throws Exception {
     Duration most = Duration.ofSeconds(100);
@@ -129,12 +175,22 @@ class ChoicesProperties {
                   fleet.choices.expireDue();
                 }
               });
+      Future<?> limits =
+          threads.submit(
+              () -> {
+                for (int i = 0; running.get(); i++) {
+                  fleet.choices.use(
+                      new ExternalLeaseSettings(LIMITS.get(i % LIMITS.size()), most, most, most));
+                  Thread.onSpinWait();
+                }
+              });
       start.countDown();
       for (Future<?> each : planes) {
         each.get();
       }
       running.set(false);
       clock.get();
+      limits.get();
     }
     fleet.pass(most);
     fleet.choices.expireDue();

@@ -29,7 +29,7 @@ class ChoicesTest {
   private static final Duration NANO = Duration.ofNanos(1);
 
   @Test
-  void aHeldLeaseIsLoadUntilItIsSettled() {
+  void aLeaseIsLoadUntilItIsSettled() {
     ChoiceFleet fleet = ChoiceFleet.of("least_load", 2);
 
     Choice.Leased first = fleet.held();
@@ -43,6 +43,42 @@ class ChoicesTest {
     assertThat(first.worker().inFlight()).isZero();
     assertThat(first.worker().served()).isEqualTo(1);
     assertThat(second.worker().inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void aLowerLimitEndsNoLeaseAndReleasesItsEntryAfterTheEnd() {
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, limits(2_000));
+    List<String> held = new ArrayList<>();
+    for (int i = 0; i < 1_500; i++) {
+      held.add(fleet.held().lease());
+    }
+    fleet.choices.use(limits(1));
+
+    assertThat(fleet.choices.choose(Requests.bare(), TTL)).isInstanceOf(Choice.TooManyLeases.class);
+    assertThat(fleet.choices.expireDue()).isZero();
+    String last = held.getLast();
+    assertThat(fleet.choices.renew(last, TTL).kind()).isEqualTo(Kind.DONE);
+    held.forEach(
+        lease ->
+            assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+                .isEqualTo(Kind.DONE));
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.choices.renew(last, TTL).kind()).isEqualTo(Kind.REPEATED);
+
+    fleet.choices.expireDue();
+
+    assertThat(fleet.choices.renew(last, TTL).kind()).isEqualTo(Kind.UNKNOWN);
+    fleet.held();
+    assertThat(fleet.choices.choose(Requests.bare(), TTL)).isInstanceOf(Choice.TooManyLeases.class);
+    fleet.choices.use(limits(1_000));
+    for (int i = 1; i < 1_000; i++) {
+      fleet.held();
+    }
+    assertThat(fleet.inFlight()).isEqualTo(1_000);
+  }
+
+  private static ExternalLeaseSettings limits(int leases) {
+    return new ExternalLeaseSettings(leases, TTL, TTL, Duration.ofHours(1));
   }
 
   @Test
@@ -302,7 +338,7 @@ class ChoicesTest {
   }
 
   @Test
-  void heldPromptsAttractEqualPromptsUntilTheirWorkerIsBusyAsInTheBuiltInProxy() {
+  void cachedPromptsAttractEqualPromptsUntilTheirWorkerIsBusy() {
     ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 8);
     Worker first = fleet.held(Requests.prompt(5), TTL).worker();
     for (int i = 1; i < 12; i++) {
@@ -313,7 +349,7 @@ class ChoicesTest {
   }
 
   @Test
-  void withNoWorkerNothingIsHeld() {
+  void withNoWorkerThereIsNoLease() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     fleet.workers.kill(fleet.workers.worker(0));
 
@@ -325,7 +361,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aWorkersLimitAppliesToHeldLeasesToo() {
+  void aWorkersLimitAppliesToExternalLeasesToo() {
     ChoiceFleet fleet = new ChoiceFleet("least_load", 0, ExternalLeaseSettings.DEFAULTS);
     fleet.workers.add(TestFleet.spec("w", TestFleet.MODEL).withMaxInFlight(2));
     String first = fleet.held().lease();
@@ -339,14 +375,14 @@ class ChoicesTest {
   }
 
   @Test
-  void heldRequestsNeedNoProgress() {
+  void leasedRequestsNeedNoProgress() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
     for (int i = 0; i < 7; i++) {
       fleet.choices.confirm(fleet.held(Requests.bare(), Duration.ofMinutes(9)).lease());
     }
 
-    fleet.pass(StallSettings.DEFAULTS.most().multipliedBy(3));
+    fleet.pass(StallSettings.DEFAULTS.maxPatience().multipliedBy(3));
     fleet.workers.fleet.checkStalls();
 
     assertThat(worker.inFlight()).isEqualTo(8);
@@ -354,12 +390,12 @@ class ChoicesTest {
   }
 
   @Test
-  void aHeldLeaseDoesNotHideAStalledStream() {
+  void aLeaseDoesNotHideAStalledStream() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
     fleet.engine.decide(Requests.bare());
 
-    fleet.pass(StallSettings.DEFAULTS.most().multipliedBy(3));
+    fleet.pass(StallSettings.DEFAULTS.maxPatience().multipliedBy(3));
     fleet.workers.fleet.checkStalls();
 
     assertThat(worker.stalled()).isTrue();
@@ -370,12 +406,12 @@ class ChoicesTest {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     RoutingRequest chosen = Requests.bare();
     RoutingRequest pointed = Requests.bare();
-    assertThat(chosen.heard() && pointed.heard()).isTrue();
+    assertThat(chosen.observed() && pointed.observed()).isTrue();
 
     fleet.choices.choose(chosen, TTL);
     fleet.choices.point(pointed);
 
-    assertThat(chosen.heard() || pointed.heard()).isFalse();
+    assertThat(chosen.observed() || pointed.observed()).isFalse();
   }
 
   @ParameterizedTest

@@ -76,7 +76,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void aLeaseSettledBeforeItsChoiceIsNotHeld() {
+  void aLeaseSettledBeforeItsChoiceIsNotOpen() {
     assertThat(settle(ID)).isEqualTo(Kind.UNKNOWN);
 
     assertThat(choose(ID)).isEqualTo(new Choice.IdTaken(ID, true));
@@ -134,7 +134,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void aLeaseSettledDuringItsChoiceIsNotHeld() throws Exception {
+  void aLeaseSettledDuringItsChoiceIsNotOpen() throws Exception {
     int rounds = 5_000;
     CyclicBarrier both = new CyclicBarrier(2);
     try (ExecutorService threads = Executors.newCachedThreadPool()) {

@@ -42,7 +42,7 @@ class BegunAnswersTest {
     lease.progressed();
     long then = later();
     lease.progressed();
-    lease.heldUp();
+    lease.clientPaused();
     lease.succeeded();
     assertThat(worker.begunSince(then)).isFalse();
   }

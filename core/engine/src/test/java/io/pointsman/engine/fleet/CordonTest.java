@@ -16,7 +16,7 @@ class CordonTest {
   private final Worker other = fleet.worker(1);
 
   @Test
-  void aCordonedWorkerGetsNothingAndKeepsWhatItHas() {
+  void aCordonedWorkerGetsNothingAndKeepsItsRequests() {
     Lease running = fleet.lease(one);
     one.cordon(true);
     assertThat(one.eligible(fleet.now())).isFalse();

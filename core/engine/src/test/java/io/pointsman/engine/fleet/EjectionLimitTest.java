@@ -206,7 +206,7 @@ class EjectionLimitTest {
     Worker worker = fleet.fleet.snapshot().workers().getFirst();
     fail(fleet, worker);
     fleet.clock.advance(BreakerSettings.DEFAULTS.openFor());
-    fleet.lease(worker).failedByRequest(Failure.ERROR);
+    fleet.lease(worker).settle(new Outcome.Failed(Failure.ERROR, false));
     assertThat(worker.breaker().state()).isEqualTo(State.HALF_OPEN);
     assertThat(worker.eligible(fleet.now())).isTrue();
   }

@@ -113,7 +113,7 @@ class FleetTest {
 
   @Test
   void aModelMustBeNamedIfNoneIsServedByAll() {
-    fleet.add(spec("untold"));
+    fleet.add(spec("unlisted"));
     fleet.add(spec("a", "base", "adapter"));
     assertThat(fleet.snapshot().modelsToName()).isEmpty();
     fleet.add(spec("b", "alias", "base"));
@@ -235,6 +235,72 @@ class FleetTest {
   }
 
   @Test
+  void aReplacementServesAtOnceAndKeepsTheCordon() {
+    Worker serving = test.add(spec("a"));
+    fleet.learnModels(serving, Set.of("m"));
+    Worker cordoned = test.add(spec("b", "m"));
+    cordoned.cordon(true);
+    fleet.replace(
+        List.of(serving, cordoned),
+        List.of(spec("a").withRole(Role.DECODE), spec("b", "m").withMaxInFlight(3)));
+
+    Worker next = Objects.requireNonNull(fleet.snapshot().worker("a"));
+    assertThat(next.eligible(test.now())).isTrue();
+    assertThat(next.earlierRole()).isEqualTo(Role.REGULAR);
+    assertThat(fleet.snapshot().pool(Role.DECODE, "m")).isNotNull();
+    Worker other = Objects.requireNonNull(fleet.snapshot().worker("b"));
+    assertThat(other.cordoned()).isTrue();
+    assertThat(other.eligible(test.now())).isFalse();
+    other.cordon(false);
+    assertThat(other.eligible(test.now())).isTrue();
+  }
+
+  @Test
+  void aReplacementWaitsForAProbeUnlessTheSameEngineServed() {
+    Worker out = test.add(spec("a", "m"));
+    test.kill(out);
+    Worker asleep = test.add(spec("b", "m"));
+    asleep.sleep(true);
+    Worker elsewhere = test.add(spec("c", "m"));
+    WorkerSpec moved =
+        new WorkerSpec("c", "http://moved:1", Role.REGULAR, Set.of("m"), -1, 0, Map.of());
+    fleet.replace(
+        List.of(out, asleep, elsewhere),
+        List.of(spec("a", "m").withMaxInFlight(3), spec("b", "m").withMaxInFlight(3), moved));
+
+    assertThat(fleet.snapshot().workers())
+        .hasSize(3)
+        .noneMatch(worker -> worker.health().healthy());
+  }
+
+  @Test
+  void anUndoneReplacementNeedsNoMoreSlotsThanBefore() {
+    TestFleet small =
+        new TestFleet(
+            new FleetSettings(
+                3, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS));
+    Worker busy = small.add(spec("a", "m"));
+    Worker idle = small.add(spec("b", "m"));
+    Lease running = small.lease(busy);
+    List<FormerWorker> former = new ArrayList<>();
+    small.fleet.replace(
+        List.of(busy, idle),
+        List.of(spec("a", "m").withMaxInFlight(3), spec("b", "m").withMaxInFlight(3)),
+        former);
+    List<Worker> added = small.fleet.snapshot().workers();
+    small.lease(added.getFirst());
+
+    small.fleet.restore(added, former);
+    assertThat(small.fleet.snapshot().worker("a")).isSameAs(busy);
+    assertThat(small.fleet.snapshot().workers())
+        .extracting(Worker::spec)
+        .containsExactlyInAnyOrder(busy.spec(), idle.spec());
+    assertThat(small.fleet.snapshot().workers()).allMatch(worker -> worker.eligible(small.now()));
+    running.succeeded();
+    assertThat(busy.inFlight()).isZero();
+  }
+
+  @Test
   void anEngineIsFoundByIdOrByUrlAndRank() {
     Worker rank = fleet.add(WorkerSpec.of("http://x:1").atRank(1));
     Worker whole = fleet.add(WorkerSpec.of("http://y:1"));
@@ -255,6 +321,42 @@ class FleetTest {
     assertThat(fleet.holds(prefill)).isTrue();
     assertThat(fleet.holds(prefill.withModels(Set.of("m")))).isFalse();
     assertThat(fleet.holds(spec("q"))).isFalse();
+  }
+
+  @Test
+  void theMaximumOfWorkersChanges() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker first = small.add(spec("a"));
+    small.fleet.limit(3);
+    Worker second = small.add(spec("b"));
+    Worker third = small.add(spec("c"));
+    assertThatThrownBy(() -> small.fleet.limit(2))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("max-workers: 2 (expected: at least 3, the workers now)");
+    small.fleet.remove(second);
+    small.fleet.remove(first);
+
+    // The worker in the highest slot stays in use below a lower maximum.
+    small.fleet.limit(1);
+    Lease lease = small.lease(third);
+    assertThat(third.inFlight()).isEqualTo(1);
+    lease.ignored();
+    assertThatThrownBy(() -> small.fleet.add(spec("d"))).hasMessageContaining("at most 1");
+    small.fleet.limit(2);
+    assertThat(small.fleet.add(spec("d")).slot()).isEqualTo(first.slot());
+  }
+
+  @Test
+  void theMaximumOfWorkersStaysWithinTheSlots() {
+    Fleet small = new TestFleet(ONE_SLOT).fleet;
+    assertThat(small.slots()).isEqualTo(FleetSettings.LEAST_SLOTS);
+    small.limit(small.slots());
+    assertThatThrownBy(() -> small.limit(small.slots() + 1))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("maxWorkers: 16385 (expected: at most 16384, the slots)");
+    Fleet large = new TestFleet(ONE_SLOT.withMaxWorkers(20_000)).fleet;
+    large.limit(1);
+    assertThat(large.slots()).isEqualTo(20_000);
   }
 
   @Test

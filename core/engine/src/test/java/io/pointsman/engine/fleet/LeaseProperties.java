@@ -90,8 +90,7 @@ class LeaseProperties {
     SUSPECT(Lease::suspect),
     CLEARED(Lease::cleared),
     CLIENT_LEFT(Lease::clientLeft),
-    HELD_UP(Lease::heldUp),
-    SESSION(Lease::session),
+    CLIENT_PAUSED(Lease::clientPaused),
     USAGE(lease -> lease.reported(new Usage(3, 2, 1)));
 
     @SuppressWarnings("ImmutableEnumChecker") // A lambda without state.

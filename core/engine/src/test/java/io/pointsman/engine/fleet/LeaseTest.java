@@ -13,14 +13,14 @@ import org.junit.jupiter.api.Test;
 class LeaseTest {
   private final TestFleet fleet = TestFleet.of(1);
   private final Worker worker = fleet.worker(0);
-  private final List<Outcome> heard = new ArrayList<>();
+  private final List<Outcome> outcomes = new ArrayList<>();
 
   private Lease lease() {
     return lease(0);
   }
 
   private Lease lease(int tokens) {
-    Lease lease = worker.tryLease(fleet.now(), tokens, 0, (_, outcome) -> heard.add(outcome));
+    Lease lease = worker.tryLease(fleet.now(), tokens, 0, (_, outcome) -> outcomes.add(outcome));
     return Objects.requireNonNull(lease, "lease");
   }
 
@@ -41,7 +41,7 @@ class LeaseTest {
     lease().failed(Failure.TIMEOUT);
     lease().ignored();
 
-    assertThat(heard)
+    assertThat(outcomes)
         .containsExactly(Outcome.SUCCEEDED, new Outcome.Failed(Failure.TIMEOUT), Outcome.IGNORED);
     assertThat(worker.served()).isEqualTo(1);
     assertThat(worker.failures()).isEqualTo(1);
@@ -54,9 +54,8 @@ class LeaseTest {
     fleet.clock.advance(Duration.ofMillis(8));
     request.succeeded();
     Lease session = lease();
-    session.session();
     fleet.clock.advance(Duration.ofHours(1));
-    session.succeeded();
+    session.sessionEnded();
 
     assertThat(worker.served()).isEqualTo(2);
     assertThat(worker.nanosBetweenEnds()).isEqualTo(8_000_000);
@@ -82,7 +81,7 @@ class LeaseTest {
         .hasMessageContaining("w0 settled twice");
     assertThat(worker.inFlight()).isEqualTo(1);
     assertThat(worker.failures()).isZero();
-    assertThat(heard).containsExactly(Outcome.SUCCEEDED);
+    assertThat(outcomes).containsExactly(Outcome.SUCCEEDED);
     assertThat(other.settled()).isFalse();
   }
 

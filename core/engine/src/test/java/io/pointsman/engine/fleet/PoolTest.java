@@ -3,6 +3,7 @@ package io.pointsman.engine.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.TestFleet;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -94,6 +95,17 @@ class PoolTest {
         .isEqualTo(Pool.NOT_ELIGIBLE);
     assertThat(pool.eligible(fleet.now(), List.of(fleet.worker(2)))).isEqualTo(6);
     assertThat(pool.inFlight(2)).isEqualTo(3);
+  }
+
+  @Test
+  void busyWorkersServeThoughTheyAreNotEligible() {
+    fleet.worker(1).rest(Duration.ofSeconds(9).toNanos());
+    fleet.worker(2).rest(Duration.ofSeconds(9).toNanos());
+    fleet.kill(fleet.worker(5));
+
+    assertThat(pool.eligible(fleet.now(), List.of())).isEqualTo(5);
+    assertThat(pool.serving(fleet.now(), List.of())).isEqualTo(7);
+    assertThat(pool.serving(fleet.now(), List.of(fleet.worker(1), fleet.worker(3)))).isEqualTo(5);
   }
 
   /** One more request would turn its count into a mark. */

@@ -345,13 +345,13 @@ class StallTest {
     Lease lease = lease(0);
     lease.progressed();
     silence(Duration.ofSeconds(20));
-    lease.heldUp();
+    lease.clientPaused();
     silence(Duration.ofSeconds(20));
     assertThat(worker.stalled()).isFalse();
 
     silence(Duration.ofNanos(1));
     assertThat(worker.stalled()).isTrue();
-    lease.heldUp();
+    lease.clientPaused();
     assertThat(worker.stalled()).isFalse();
   }
 
@@ -360,11 +360,11 @@ class StallTest {
     Lease silent = lease(0);
     lease(0);
     silence(Duration.ofSeconds(21));
-    silent.heldUp();
+    silent.clientPaused();
     assertThat(worker.stalled()).isTrue();
 
     silent.ignored();
-    silent.heldUp();
+    silent.clientPaused();
     assertThat(worker.stalled()).isTrue();
   }
 }

@@ -142,7 +142,9 @@ class WorkerSourcesTest {
     fleet.add(A);
     assertThatThrownBy(() -> file(named("a:1", B)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("a:1 is the id of the worker at http://a:1");
+        .hasMessage(
+            "a:1 is the id of the worker at http://a:1 (expected: another id for the worker at"
+                + " http://b:1, as in {url: http://b:1, id: NAME})");
     assertThat(ids()).containsExactly("a:1");
   }
 
@@ -150,9 +152,9 @@ class WorkerSourcesTest {
   void addedWorkersLeaveWhenTheyAreReleased() {
     sources.add(WorkerSource.KUBERNETES, List.of(A));
     sources.hold(WorkerSource.FILE, worker("a:1"), A);
-    assertThat(sources.heldByOthers(WorkerSource.KUBERNETES, worker("a:1"))).isTrue();
+    assertThat(sources.listedByOthers(WorkerSource.KUBERNETES, worker("a:1"))).isTrue();
     assertThat(sources.release(WorkerSource.KUBERNETES, "a:1")).isFalse();
-    assertThat(sources.heldByOthers(WorkerSource.FILE, worker("a:1"))).isFalse();
+    assertThat(sources.listedByOthers(WorkerSource.FILE, worker("a:1"))).isFalse();
     assertThat(sources.release(WorkerSource.FILE, "a:1")).isTrue();
     assertThat(ids()).isEmpty();
   }

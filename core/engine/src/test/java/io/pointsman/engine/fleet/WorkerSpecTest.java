@@ -32,6 +32,10 @@ class WorkerSpecTest {
     "localhost:8000, no scheme",
     "h, no scheme",
     "grpc://h:1, not http or https",
+    "HTTP://h:1, a scheme in upper case",
+    "Https://h:1, a scheme in upper case",
+    "http://user:pw@h:1, a user or password",
+    "http://user@h/x, a user or password",
     "http://h:99999, not a valid host and port",
     "http://, not a valid host and port",
     "http://h:1?a=b, a query or fragment",
@@ -45,7 +49,22 @@ class WorkerSpecTest {
   }
 
   @Test
+  void aMessageShowsNoPassword() {
+    assertThat(WorkerSpec.shown("http://user:pw@h:1/x")).isEqualTo("http://***@h:1/x");
+    assertThat(WorkerSpec.shown("http://user:p/w@h:1")).isEqualTo("http://***@h:1");
+    assertThat(WorkerSpec.shown("http://a:1, http://user:pw@h"))
+        .isEqualTo("http://a:1, http://***@h");
+    assertThat(WorkerSpec.shown("http://user:a, b@h:1")).isEqualTo("http://***@h:1");
+    assertThat(WorkerSpec.shown("user:pw@h:1")).isEqualTo("***@h:1");
+    assertThat(WorkerSpec.shown("http://")).isEqualTo("http://");
+    assertThat(WorkerSpec.shown("http://h:1/x")).isEqualTo("http://h:1/x");
+    assertThatThrownBy(() -> HostPort.ofUrl("http://user:pw@h"))
+        .hasMessage("url: http://***@h (expected: http://host:port)");
+  }
+
+  @Test
   void aUrlWithAPathIsValid() {
+    assertThat(WorkerSpec.problemOfUrl("http://h/a@b")).isNull();
     assertThat(WorkerSpec.problemOfUrl("https://gateway/x/")).isNull();
     assertThat(WorkerSpec.problemOfUrl("http://a_b:8000")).isNull();
   }

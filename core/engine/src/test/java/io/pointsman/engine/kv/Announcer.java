@@ -34,17 +34,31 @@ public final class Announcer {
   /** The engine's id of the block that ends after {@code blocks} blocks of a prompt. */
   public long id(@Nullable String adapter, int[] prompt, int blocks) {
     long hash = seed + (adapter == null ? 0 : adapter.hashCode());
-    for (int i = 0; i < blocks * blockSize; i++) {
-      hash = hash * 0x5851F42D4C957F2DL + prompt[i] + 1;
-    }
-    return hash;
+    return extended(hash, prompt, 0, blocks);
   }
 
   /** The ids of all complete blocks of a prompt from {@code from} on. */
   public long[] ids(@Nullable String adapter, int[] prompt, int from) {
-    return IntStream.rangeClosed(from + 1, prompt.length / blockSize)
-        .mapToLong(blocks -> id(adapter, prompt, blocks))
-        .toArray();
+    int count = prompt.length / blockSize - from;
+    if (count <= 0) {
+      return new long[0];
+    }
+    long[] ids = new long[count];
+    long hash = id(adapter, prompt, from);
+    for (int i = 0; i < count; i++) {
+      hash = extended(hash, prompt, from + i, from + i + 1);
+      ids[i] = hash;
+    }
+    return ids;
+  }
+
+  /** The id of a block, from the id of an earlier one. */
+  private long extended(long hash, int[] prompt, int from, int to) {
+    long longer = hash;
+    for (int i = from * blockSize; i < to * blockSize; i++) {
+      longer = longer * 0x5851F42D4C957F2DL + prompt[i] + 1;
+    }
+    return longer;
   }
 
   /** All complete blocks of a prompt are on the device. */

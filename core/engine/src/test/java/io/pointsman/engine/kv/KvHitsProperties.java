@@ -86,7 +86,7 @@ class KvHitsProperties {
       boolean first = block == 0 && random.nextBoolean();
       for (int w = 0; w < WORKERS; w++) {
         if (first || random.nextInt(10) < share) {
-          claims.remove(key.hashes()[block], claims.tenancy(fleet.worker(w).slot()));
+          claims.remove(key.hashes()[block], claims.epoch(fleet.worker(w).slot()));
         }
       }
     }

@@ -130,6 +130,9 @@ class KvIndexProperties {
       int rank = random.nextInt(8) == 0 ? 1 : 0;
       Source source = model.computeIfAbsent(List.of(worker.slot(), rank), _ -> new Source());
       change(worker, rank, source, engine, random);
+      if (random.nextInt(8) == 0) {
+        index.resize((8L + random.nextInt(8)) << 20);
+      }
       for (int n = 0; n < 3; n++) {
         check(prompt(random), random.nextInt(3) == 0 ? "lora" : null, engine, blockSize);
       }

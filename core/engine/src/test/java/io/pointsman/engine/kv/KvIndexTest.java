@@ -319,7 +319,7 @@ class KvIndexTest {
   }
 
   @Test
-  void capacityIsTheHeldTokensOnceEqualManyHaveLeft() {
+  void capacityIsTheStoredTokensOnceAsManyHaveLeft() {
     assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
     serve(1, 2);
     assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
@@ -377,6 +377,80 @@ class KvIndexTest {
   }
 
   @Test
+  void aLowerBoundDropsTheEndsOfPromptsAndAHigherOneHasRoom() {
+    KvIndex kv = new KvIndex(8 << 20, 64, fleet.clock::nanos);
+    kv.live(first, 0, true);
+    kv.live(second, 0, true);
+    int[] system = prompt(1, 160);
+    kv.apply(second, 0, batch(other.stored(prompt(7, 160))));
+    kv.apply(first, 0, batch(engine.stored(system)));
+    for (int i = 0; i < 1000; i++) {
+      int[] prompt = branch(system, 160, prompt(100 + i, 160));
+      kv.apply(first, 0, batch(engine.stored(null, prompt, 10, KvTier.DEVICE)));
+    }
+    long before = kv.bytes();
+    long tokens = kv.deviceTokens(first);
+    assertThat(kv.refused()).isZero();
+
+    kv.resize(1 << 20);
+    assertThat(kv.maxBytes()).isEqualTo(1 << 20);
+    assertThat(kv.bytes()).isLessThanOrEqualTo(1 << 20).isLessThan(before);
+    assertThat(kv.refused()).isPositive();
+    assertThat(kv.blocks()).isPositive();
+    assertThat(kv.deviceTokens(first)).isPositive().isLessThan(tokens);
+    assertThat(kv.deviceTokens(first) / 16 + 10).isEqualTo(kv.blocks());
+    assertThat(device(kv, first, branch(system, 160, new int[] {7}))).isEqualTo(10);
+    assertThat(device(kv, second, branch(prompt(7, 160), 160, new int[] {7}))).isEqualTo(10);
+    assertThat(kv.knownSince(first.slot(), 0)).isEqualTo(fleet.clock.nanos());
+
+    kv.resize(32 << 20);
+    assertThat(device(kv, first, branch(system, 160, new int[] {7}))).isEqualTo(10);
+    long refused = kv.refused();
+    for (int i = 0; i < 3000; i++) {
+      int[] prompt = branch(system, 160, prompt(100 + i, 160));
+      kv.apply(first, 0, batch(engine.stored(prompt)));
+      assertThat(device(kv, first, branch(prompt, 320, new int[] {7}))).isEqualTo(20);
+    }
+    assertThat(kv.refused()).isEqualTo(refused);
+    assertThat(kv.bytes()).isGreaterThan(before);
+  }
+
+  private static int device(KvIndex kv, Worker worker, int... ids) {
+    return kv.hits(key(ids), TestFleet.MODEL).device(worker.slot());
+  }
+
+  @Test
+  void sourcesWithoutRoomLoseAllTheirBlocksAndLearnAgain() {
+    int most = 64;
+    KvIndex kv = new KvIndex(1 << 20, most, fleet.clock::nanos);
+    TestFleet large = TestFleet.of(most);
+    for (int i = 0; i < most; i++) {
+      for (int n = 0; n < 5; n++) {
+        kv.apply(large.worker(i), n, batch(new Announcer(16, i).stored(prompt(i, 16))));
+      }
+    }
+    assertThat(kv.refused()).isPositive();
+    kv.resize(8 << 20);
+    for (int i = 0; i < most; i++) {
+      for (int n = 0; n < 5; n++) {
+        kv.apply(large.worker(i), n, batch(new Announcer(16, i).stored(prompt(i, 16))));
+      }
+    }
+    assertThat(kv.blocks()).isEqualTo(5L * most);
+
+    kv.resize(1 << 20);
+    assertThat(kv.bytes()).isLessThanOrEqualTo(1 << 20);
+    assertThat(kv.blocks()).isPositive().isLessThan(5L * most);
+    kv.resize(8 << 20);
+    for (int i = 0; i < most; i++) {
+      for (int n = 0; n < 5; n++) {
+        kv.apply(large.worker(i), n, batch(new Announcer(16, i).stored(prompt(i, 16))));
+      }
+    }
+    assertThat(kv.blocks()).isEqualTo(5L * most);
+  }
+
+  @Test
   void readersAndSourcesOnManyThreadsEndInTheRightState() throws Exception {
     int[] shared = prompt(1, 4097);
     int threads = 4;
@@ -385,6 +459,9 @@ class KvIndexTest {
       for (int t = 0; t < threads; t++) {
         Worker worker = fleet.worker(t);
         done.add(pool.submit(() -> churn(worker, shared)));
+      }
+      for (int i = 0; i < 40; i++) {
+        index.resize((8 + i % 2 * 8L) << 20);
       }
       for (Future<?> future : done) {
         future.get(120, TimeUnit.SECONDS);
@@ -411,7 +488,7 @@ class KvIndexTest {
   }
 
   @Test
-  void lengthsBeyondTheMaximumCountAsNotHeld() {
+  void lengthsBeyondTheMaximumCountAsNotCached() {
     int[] prompt = prompt(1, 16 * 60 + 1);
     KvIndex many = new KvIndex(8 << 20, 64, fleet.clock::nanos);
     TestFleet large = TestFleet.of(60);
@@ -429,7 +506,7 @@ class KvIndexTest {
   }
 
   @Test
-  void blockIsHeldUntilEachOfItsCopiesIsRemoved() {
+  void blockIsStoredUntilEachOfItsCopiesIsRemoved() {
     int[] prompt = prompt(1, 49);
     index.apply(first, 0, batch(engine.stored(prompt), engine.stored(prompt)));
     assertThat(index.deviceTokens(first)).isEqualTo(96);

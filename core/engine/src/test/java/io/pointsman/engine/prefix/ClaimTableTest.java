@@ -16,8 +16,8 @@ class ClaimTableTest {
   private static final int BLOCKS = 64;
   private static final int ROUNDS = 300_000;
 
-  private final Tenancies tenancies = new Tenancies(BLOCKS);
-  private final ClaimTable table = new ClaimTable(64 << 10, tenancies, LargePages.NONE);
+  private final SlotEpochs epochs = new SlotEpochs(BLOCKS);
+  private final ClaimTable table = new ClaimTable(64 << 10, epochs, LargePages.NONE);
 
   /** All blocks have the same bucket, so every write replaces another thread's. */
   private static long hash(int block) {
@@ -41,12 +41,12 @@ class ClaimTableTest {
     int wrong = 0;
     for (int i = 0; i < ROUNDS; i++) {
       int block = random.nextInt(BLOCKS);
-      table.putAlone(hash(block), tenancies.of(block), i);
+      table.putAlone(hash(block), epochs.of(block), i);
       int other = random.nextInt(BLOCKS);
       for (long found = table.find(hash(other), 0);
           found != -1;
           found = table.find(hash(other), ClaimTable.wayOf(found) + 1)) {
-        wrong += ClaimTable.claimOf(found) == tenancies.of(other) ? 0 : 1;
+        wrong += ClaimTable.claimOf(found) == epochs.of(other) ? 0 : 1;
       }
     }
     return wrong;
@@ -55,10 +55,10 @@ class ClaimTableTest {
   @Test
   void growthDropsDepartedWorkers() {
     for (int block = 0; block < ClaimTable.WAYS; block++) {
-      table.putAlone(hash(block), tenancies.of(block), 9 - block);
+      table.putAlone(hash(block), epochs.of(block), 9 - block);
     }
-    tenancies.end(3, () -> {});
-    table.putAlone(hash(40), tenancies.of(40), 10);
+    epochs.end(3, () -> {});
+    table.putAlone(hash(40), epochs.of(40), 10);
 
     assertThat(table.find(hash(3), 0)).isEqualTo(-1);
     for (int block : List.of(0, 1, 2, 4, 5, 6, 7, 40)) {
@@ -69,10 +69,10 @@ class ClaimTableTest {
   @Test
   void renewedClaimOutlivesOlderOnes() {
     for (int block = 0; block < ClaimTable.WAYS; block++) {
-      table.putAlone(hash(block), tenancies.of(block), block);
+      table.putAlone(hash(block), epochs.of(block), block);
     }
-    assertThat(table.putAlone(hash(0), tenancies.of(0), 20)).isEqualTo(ClaimTable.RENEWED);
-    assertThat(table.putAlone(hash(40), tenancies.of(40), 21)).isEqualTo(ClaimTable.REPLACED);
+    assertThat(table.putAlone(hash(0), epochs.of(0), 20)).isEqualTo(ClaimTable.RENEWED);
+    assertThat(table.putAlone(hash(40), epochs.of(40), 21)).isEqualTo(ClaimTable.REPLACED);
 
     assertThat(table.find(hash(0), 0)).isNotEqualTo(-1);
     assertThat(table.find(hash(1), 0)).isEqualTo(-1);

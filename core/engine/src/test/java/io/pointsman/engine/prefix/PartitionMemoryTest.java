@@ -81,10 +81,10 @@ class PartitionMemoryTest {
 
   @Test
   void aTableFindsItsClaimsInAnyMemory() {
-    Tenancies tenancies = new Tenancies(4);
+    SlotEpochs epochs = new SlotEpochs(4);
     LargePages atOnce = (bytes, ready) -> ready.accept(Arena.ofAuto().allocate(bytes, 64));
-    ClaimTable table = new ClaimTable(4 << 20, tenancies, atOnce);
-    int claim = tenancies.of(1);
+    ClaimTable table = new ClaimTable(4 << 20, epochs, atOnce);
+    int claim = epochs.of(1);
     for (long block = 1; block <= BLOCKS; block++) {
       table.put(block * MIX, claim, 1);
     }

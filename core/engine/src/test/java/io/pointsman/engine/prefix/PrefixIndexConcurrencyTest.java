@@ -56,7 +56,7 @@ class PrefixIndexConcurrencyTest {
       work.add(
           () -> {
             for (int i = 0; i < 200; i++) {
-              roomy.add(prompt(i, 40, 1, 40), roomy.tenancy(slot), 0, i);
+              roomy.add(prompt(i, 40, 1, 40), roomy.epoch(slot), 0, i);
             }
             return 0;
           });
@@ -66,7 +66,7 @@ class PrefixIndexConcurrencyTest {
     for (int i = 0; i < 200; i++) {
       PrefixBlocks prompt = prompt(i, 40, 1, 40);
       int slot = i % 4;
-      roomy.add(prompt, roomy.tenancy(slot), 0, 200);
+      roomy.add(prompt, roomy.epoch(slot), 0, 200);
       assertThat(roomy.match(prompt)).isEqualTo(40);
       assertThat(holders(roomy, prompt, 40)).contains(slot);
     }
@@ -83,7 +83,7 @@ class PrefixIndexConcurrencyTest {
     int prompts = 20_000;
     PrefixIndex roomy = new PrefixIndex(64 << 20, 2);
     for (int i = 0; i < prompts; i++) {
-      roomy.add(prompt(i, 8, 1, 8), roomy.tenancy(0), 0, 0);
+      roomy.add(prompt(i, 8, 1, 8), roomy.epoch(0), 0, 0);
     }
     AtomicIntegerArray at = new AtomicIntegerArray(2);
     run(
@@ -95,11 +95,10 @@ class PrefixIndexConcurrencyTest {
                     prompts,
                     prompt -> {
                       Lengths lengths = PrefixIndexTest.lengths(prompt);
-                      roomy.remove(lengths, from, 8, roomy.tenancy(0));
+                      roomy.remove(lengths, from, 8, roomy.epoch(0));
                     }),
             () ->
-                together(
-                    at, 1, prompts, prompt -> roomy.add(prompt, roomy.tenancy(1), 0, MINUTE))));
+                together(at, 1, prompts, prompt -> roomy.add(prompt, roomy.epoch(1), 0, MINUTE))));
 
     int left = 0;
     for (int i = 0; i < prompts; i++) {
@@ -132,7 +131,7 @@ class PrefixIndexConcurrencyTest {
       int family = random.nextInt(FAMILIES);
       int slot = random.nextInt(SLOTS / 4) * 2 + (family & 1);
       PrefixBlocks prompt = prompt(family, 30, random.nextInt(50), 60);
-      index.add(prompt, index.tenancy(slot), index.match(prompt) / 2, i * 50_000_000L);
+      index.add(prompt, index.epoch(slot), index.match(prompt) / 2, i * 50_000_000L);
     }
     return 0;
   }
@@ -159,7 +158,7 @@ class PrefixIndexConcurrencyTest {
       int family = random.nextInt(FAMILIES);
       int slot = SLOTS / 2 + random.nextInt(SLOTS / 4) * 2 + (family & 1);
       PrefixBlocks prompt = prompt(family, 30, random.nextInt(50), 60);
-      index.add(prompt, index.tenancy(slot), 0, i * 50_000_000L);
+      index.add(prompt, index.epoch(slot), 0, i * 50_000_000L);
       index.forget(slot);
       for (int length = 1; length <= prompt.count(); length++) {
         wrong += holders(index, prompt, length).contains(slot) ? 1 : 0;

@@ -48,7 +48,7 @@ class PrefixIndexProperties {
     int members = 0;
     for (Change change : changes) {
       PrefixBlocks filler = Prompts.prompt(change.slot % 3, 20, members++, 120);
-      index.add(filler, index.tenancy(change.slot), 0, now);
+      index.add(filler, index.epoch(change.slot), 0, now);
       model.add(filler, change.slot);
       apply(change, index, model, now);
       now += SECOND / 3;
@@ -69,7 +69,7 @@ class PrefixIndexProperties {
       @ForAll("changes") @Size(min = 1, max = 100) List<Change> changes) {
     PrefixIndex index = new PrefixIndex(1 << 20, SLOTS);
     for (Change change : changes) {
-      index.add(change.prompt, index.tenancy(change.slot), 0, 0);
+      index.add(change.prompt, index.epoch(change.slot), 0, 0);
     }
     for (int slot = 0; slot < SLOTS; slot++) {
       index.forget(slot);
@@ -88,7 +88,7 @@ class PrefixIndexProperties {
       model.forget(change.slot);
     } else {
       int known = change.known ? model.known(change.prompt, change.slot) : 0;
-      index.add(change.prompt, index.tenancy(change.slot), known, now);
+      index.add(change.prompt, index.epoch(change.slot), known, now);
       model.add(change.prompt, change.slot);
     }
   }
@@ -114,9 +114,9 @@ class PrefixIndexProperties {
 
   static Set<Integer> holders(PrefixIndex index, PrefixBlocks prompt, int length) {
     Set<Integer> slots = new HashSet<>();
-    HolderBitmap crowd = index.crowd(prompt, length);
-    for (int slot = 0; crowd != null && slot < SLOTS; slot++) {
-      if (crowd.holds(slot)) {
+    HolderBitmap bitmap = index.holderBitmap(prompt, length);
+    for (int slot = 0; bitmap != null && slot < SLOTS; slot++) {
+      if (bitmap.holds(slot)) {
         slots.add(slot);
       }
     }

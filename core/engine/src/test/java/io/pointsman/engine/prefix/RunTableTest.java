@@ -21,8 +21,8 @@ class RunTableTest {
   private static final int ROUNDS = 200_000;
   private static final int DROPS = 20_000;
 
-  private final Tenancies tenancies = new Tenancies(RUNS);
-  private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
+  private final SlotEpochs epochs = new SlotEpochs(RUNS);
+  private final RunTable table = new RunTable(64 << 10, epochs, LargePages.NONE);
   private final PrefixTally tally = new PrefixTally();
 
   /** All groups share one set, and every other one has the same tag. */
@@ -40,7 +40,7 @@ class RunTableTest {
   }
 
   private void open(int run, int stamp) {
-    table.open(group(run, Group.LENGTHS), tenancies.of(run), stamp, tally);
+    table.open(group(run, Group.LENGTHS), epochs.of(run), stamp, tally);
   }
 
   private void drop(long head, int claim) {
@@ -55,7 +55,7 @@ class RunTableTest {
     int stamp = 1_000_000_007;
     for (int size = 1; size <= Group.LENGTHS; size++) {
       Group group = group(size, size);
-      int claim = tenancies.of(size);
+      int claim = epochs.of(size);
       table.open(group, claim, stamp, tally);
       RunTable.Run run = requireNonNull(table.run(group.head(), claim, stamp + 12), "run");
       assertThat(run.count()).isEqualTo(size);
@@ -73,7 +73,7 @@ class RunTableTest {
   @Test
   void addedAndRemovedLengthsAreCounted() {
     Group whole = group(1, Group.LENGTHS);
-    int claim = tenancies.of(1);
+    int claim = epochs.of(1);
     table.open(group(1, 3), claim, 1, tally);
     table.renew(whole, 3, claim, 2, tally);
     table.clear(whole.head(), claim, 6, whole.prefix().hashes(), 6, 8);
@@ -105,14 +105,14 @@ class RunTableTest {
     for (int i = 0; i < ROUNDS; i++) {
       int run = random.nextInt(RUNS);
       int size = 3 + random.nextInt(6);
-      if (table.renew(group(run, size), 0, tenancies.of(run), i, own) == 0) {
-        table.open(group(run, size), tenancies.of(run), i, own);
+      if (table.renew(group(run, size), 0, epochs.of(run), i, own) == 0) {
+        table.open(group(run, size), epochs.of(run), i, own);
       }
       int other = random.nextInt(RUNS);
       Group asked = group(other, Group.LENGTHS);
       int position = random.nextInt(Group.LENGTHS);
       int holder = table.holder(asked.head(), position, asked.hash(position));
-      wrong += holder == 0 || holder == tenancies.of(other) ? 0 : 1;
+      wrong += holder == 0 || holder == epochs.of(other) ? 0 : 1;
     }
     return wrong;
   }
@@ -145,17 +145,17 @@ class RunTableTest {
 
   private void openCounted(int run, int stamp) {
     PrefixTally opened = new PrefixTally();
-    table.open(group(run, 8), tenancies.of(run), stamp, opened);
+    table.open(group(run, 8), epochs.of(run), stamp, opened);
     table.counted(opened.added, opened.replaced);
   }
 
   private void drop(int run) {
-    drop(group(run, 8).head(), tenancies.of(run));
+    drop(group(run, 8).head(), epochs.of(run));
   }
 
   private void clear(int run) {
     Group group = group(run, 8);
-    table.clear(group.head(), tenancies.of(run), 0, group.prefix().hashes(), 0, 8);
+    table.clear(group.head(), epochs.of(run), 0, group.prefix().hashes(), 0, 8);
   }
 
   /** Each thread enters its own runs and removes any thread's, in a set that is too small. */
@@ -174,7 +174,7 @@ class RunTableTest {
 
     long held = 0;
     for (int run = 0; run < RUNS; run++) {
-      RunTable.Run left = table.run(group(run, 8).head(), tenancies.of(run), ROUNDS);
+      RunTable.Run left = table.run(group(run, 8).head(), epochs.of(run), ROUNDS);
       held += left == null ? 0 : left.count();
     }
     assertThat(table.entries()).isEqualTo(held);
@@ -185,7 +185,7 @@ class RunTableTest {
     for (int i = 0; i < 5 * ROUNDS; i++) {
       int run = random.nextInt(RUNS / 2) * 2 + own;
       long head = group(run, 8).head();
-      if (table.run(head, tenancies.of(run), i) == null) {
+      if (table.run(head, epochs.of(run), i) == null) {
         openCounted(run, i);
       }
       clear(random.nextInt(RUNS));
@@ -198,7 +198,7 @@ class RunTableTest {
     for (int run = 0; run < ROWS; run++) {
       open(run, 9 - run);
     }
-    tenancies.end(3, () -> {});
+    epochs.end(3, () -> {});
     open(20, 10);
 
     assertThat(held(3, 0)).isFalse();
@@ -215,14 +215,14 @@ class RunTableTest {
     long[] hashes = whole.prefix().hashes();
     open(1, 1);
 
-    assertThat(table.clear(whole.head(), tenancies.of(1), 0, hashes, 0, 8)).isEqualTo(0xFF);
+    assertThat(table.clear(whole.head(), epochs.of(1), 0, hashes, 0, 8)).isEqualTo(0xFF);
 
     assertThat(held(1, 0)).isFalse();
     assertThat(held(1, 7)).isFalse();
-    table.open(group(1, 3), tenancies.of(1), 2, tally);
+    table.open(group(1, 3), epochs.of(1), 2, tally);
     assertThat(held(1, 2)).isTrue();
     assertThat(held(1, 3)).isFalse();
-    assertThat(table.clear(whole.head(), tenancies.of(1), 2, hashes, 2, 8)).isEqualTo(1);
+    assertThat(table.clear(whole.head(), epochs.of(1), 2, hashes, 2, 8)).isEqualTo(1);
     assertThat(held(1, 1)).isTrue();
     assertThat(held(1, 2)).isFalse();
     table.counted(tally.added, tally.replaced);
@@ -234,7 +234,7 @@ class RunTableTest {
     for (int run = 0; run < ROWS; run++) {
       open(run, run);
     }
-    assertThat(table.renew(group(0, 8), 0, tenancies.of(0), 20, tally)).isEqualTo(0xFF);
+    assertThat(table.renew(group(0, 8), 0, epochs.of(0), 20, tally)).isEqualTo(0xFF);
     open(20, 21);
 
     assertThat(held(0, 7)).isTrue();
@@ -244,21 +244,21 @@ class RunTableTest {
 
   @Test
   void runAcceptsOnlyLengthsThatFitAndContinueIt() {
-    table.open(group(1, 5), tenancies.of(1), 0, tally);
-    assertThat(table.renew(group(1, 8), 5, tenancies.of(1), 1, tally)).isEqualTo(0b1110_0001);
+    table.open(group(1, 5), epochs.of(1), 0, tally);
+    assertThat(table.renew(group(1, 8), 5, epochs.of(1), 1, tally)).isEqualTo(0b1110_0001);
     assertThat(held(1, 7)).isTrue();
 
     long[] hashes = group(1, 8).prefix().hashes().clone();
     hashes[6]++;
     Group parting = new Group(new PrefixBlocks(hashes, 8, 128, 16, 128), 8, 0);
-    assertThat(table.renew(parting, 0, tenancies.of(1), 2, tally)).isEqualTo(0b1011_1111);
+    assertThat(table.renew(parting, 0, epochs.of(1), 2, tally)).isEqualTo(0b1011_1111);
     assertThat(held(1, 6)).isTrue();
     assertThat(table.holder(parting.head(), 6, parting.hash(6))).isZero();
   }
 
   @Test
   void nothingOfAnEarlierRunReappears() {
-    int claim = tenancies.of(1);
+    int claim = epochs.of(1);
     for (int run = 0; run < ROWS; run++) {
       table.open(group(run, 8), claim, run, tally);
     }

@@ -201,7 +201,9 @@ class SameShadowTest {
 
     assertThat(report.shadow().placed()).isEqualTo(REQUESTS);
     assertThat(report.agreed()).isEqualTo(REQUESTS);
-    assertThat(report.shadow().heldTokens()).isPositive().isEqualTo(report.acting().heldTokens());
+    assertThat(report.shadow().cachedTokens())
+        .isPositive()
+        .isEqualTo(report.acting().cachedTokens());
     assertThat(report.shadow().imbalance()).isEqualTo(report.acting().imbalance());
     assertThat(report.failures()).isZero();
   }
@@ -256,8 +258,8 @@ class SameShadowTest {
     long prompts = report.shadow().promptTokens();
 
     assertThat(prompts).isEqualTo(report.acting().promptTokens());
-    assertThat(report.shadow().heldTokens()).isBetween(prompts / 2, prompts);
-    assertThat(report.acting().heldTokens()).isLessThan(report.shadow().heldTokens() * 9 / 10);
+    assertThat(report.shadow().cachedTokens()).isBetween(prompts / 2, prompts);
+    assertThat(report.acting().cachedTokens()).isLessThan(report.shadow().cachedTokens() * 9 / 10);
   }
 
   @Test

@@ -33,9 +33,13 @@ class ShadowPolicyTest {
   private final TestFleet fleet = TestFleet.of(WORKERS);
 
   private ShadowPolicy shadow(Maker policy) {
+    return shadow(policy, FleetSettings.DEFAULTS);
+  }
+
+  private ShadowPolicy shadow(Maker policy, FleetSettings settings) {
     return new ShadowPolicy(
         fleet.fleet,
-        FleetSettings.DEFAULTS,
+        settings,
         new Second(policy, false),
         parts(11),
         EngineSettings.DEFAULTS,
@@ -105,11 +109,24 @@ class ShadowPolicyTest {
     assertThat(report.shadow().placed()).isEqualTo(40);
     assertThat(report.shadow().promptTokens()).isEqualTo(40 * 1600);
     // All but the first of each of five prompts.
-    assertThat(report.shadow().heldTokens()).isBetween(34L * 1600, 35L * 1600);
+    assertThat(report.shadow().cachedTokens()).isBetween(34L * 1600, 35L * 1600);
     // All but the first of each prompt on each worker.
-    assertThat(report.acting().heldTokens()).isBetween(19L * 1600, 20L * 1600);
+    assertThat(report.acting().cachedTokens()).isBetween(19L * 1600, 20L * 1600);
     assertThat(report.shadow().ttftMillis()).isLessThan(report.acting().ttftMillis());
     assertThat(report.failures()).isZero();
+  }
+
+  /** The maximum may have been lowered, and the last worker has the highest slot. */
+  @Test
+  void aWorkerInAHigherSlotThanTheMaximumIsFollowed() {
+    for (int i = 0; i < WORKERS - 1; i++) {
+      fleet.fleet.remove("w" + i);
+    }
+    ShadowPolicy shadow = shadow(named("cost"), FleetSettings.DEFAULTS.withMaxWorkers(1));
+    serve(place(acting("cost", shadow), 1));
+    shadow.work();
+    assertThat(shadow.report().shadow().placed()).isEqualTo(1);
+    assertThat(shadow.report().failures()).isZero();
   }
 
   @Test
@@ -223,8 +240,8 @@ class ShadowPolicyTest {
     assertThat(report.agreed()).isPositive();
     assertThat(report.shadow().placed()).isEqualTo(2);
     // The caches of the departed workers are gone.
-    assertThat(report.shadow().heldTokens()).isZero();
-    assertThat(report.acting().heldTokens()).isZero();
+    assertThat(report.shadow().cachedTokens()).isZero();
+    assertThat(report.acting().cachedTokens()).isZero();
   }
 
   @Test

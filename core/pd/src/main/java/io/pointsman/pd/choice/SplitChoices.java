@@ -81,10 +81,10 @@ public final class SplitChoices {
    * Chooses workers and holds the leases, optionally under the proxy's own id, as {@link
    * Choices#choose(RoutingRequest, LeaseTerms)} does.
    */
-  public SplitChoice choose(Asked asked, LeaseTerms hold) {
-    choices.check(hold.ttl());
-    Choice barred = choices.barred(hold);
-    return barred == null ? decide(asked, hold) : none(asked, barred);
+  public SplitChoice choose(Asked asked, LeaseTerms terms) {
+    choices.check(terms.ttl());
+    Choice barred = choices.barred(terms);
+    return barred == null ? decide(asked, terms) : none(asked, barred);
   }
 
   /**
@@ -105,9 +105,9 @@ public final class SplitChoices {
   }
 
   /**
-   * @param hold null if no lease is held
+   * @param terms null if no lease is held
    */
-  private SplitChoice decide(Asked asked, @Nullable LeaseTerms hold) {
+  private SplitChoice decide(Asked asked, @Nullable LeaseTerms terms) {
     SplitRequest request = asked.request;
     request.passesElsewhere();
     SplitDecision decision = router.decide(request);
@@ -115,7 +115,7 @@ public final class SplitChoices {
     for (int unplanned = 0; unplanned < MOST_UNPLANNED; ) {
       switch (decision) {
         case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule rule)) -> {
-          return whole(request, lease, rule, needsRouter, hold);
+          return whole(request, lease, rule, needsRouter, terms);
         }
         case SplitDecision.Refused refused -> {
           if (!request.isPreview()) {
@@ -139,7 +139,7 @@ public final class SplitChoices {
             needsRouter = true;
             decision = router.withoutPrefill(request);
           } else {
-            return two(asked, split, plan, hold);
+            return two(asked, split, plan, terms);
           }
         }
       }
@@ -171,7 +171,7 @@ public final class SplitChoices {
       Lease lease,
       SplitRule rule,
       boolean needsRouter,
-      @Nullable LeaseTerms hold) {
+      @Nullable LeaseTerms terms) {
     RoutingRequest by =
         switch (lease.worker().spec().role()) {
           case REGULAR -> request.whole();
@@ -182,25 +182,25 @@ public final class SplitChoices {
       lease.ignored();
       return new SplitChoice.One(new Choice.Pointed(lease.worker()), by, rule, needsRouter);
     }
-    Choice choice = hold == null ? Choices.pointed(lease) : choices.hold(lease, hold);
+    Choice choice = terms == null ? Choices.pointed(lease) : choices.hold(lease, terms);
     boolean placed = choice instanceof Choice.Leased || choice instanceof Choice.Pointed;
     return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
   }
 
   private SplitChoice two(
-      Asked asked, Placement.Split split, PdPlan plan, @Nullable LeaseTerms hold) {
+      Asked asked, Placement.Split split, PdPlan plan, @Nullable LeaseTerms terms) {
     Worker prefill = split.prefill().worker();
     Worker decode = split.decode().worker();
     if (asked.request.isPreview()) {
       giveBack(split);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
-    if (hold == null) {
+    if (terms == null) {
       split.prefill().settle(Outcome.POINTED);
       split.decode().settle(Outcome.POINTED);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
-    Choice choice = choices.hold(split.decode(), split.prefill(), hold);
+    Choice choice = choices.hold(split.decode(), split.prefill(), terms);
     return choice instanceof Choice.Leased(_, String lease, long expiresInNanos)
         ? new SplitChoice.Two(prefill, decode, plan, lease, expiresInNanos)
         : none(asked, choice);

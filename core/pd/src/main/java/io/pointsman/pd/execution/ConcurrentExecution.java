@@ -39,7 +39,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   private final PdRequest request;
   private final PdPlan.Concurrent plan;
   private @Nullable PrefillRequest prefill;
-  private @Nullable DecodeRequest errand;
+  private @Nullable DecodeRequest decodeRequest;
 
   /** True if the attempt owns the decode lease. */
   private boolean decodeSent;
@@ -48,7 +48,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   private boolean taken;
 
   /** True if prefill has answered and holds its blocks until a request fetches them. */
-  private boolean held;
+  private boolean reserved;
 
   private long repliedAt;
   private boolean abandoned;
@@ -66,7 +66,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   public void begin() {
     PrefillRequest step =
         handler
-            .legs()
+            .stepWriter()
             .side(
                 handler.body(),
                 plan.prefill(),
@@ -80,13 +80,13 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
             handler,
             request,
             plan.decode(),
-            handler.legs().edited(handler.body(), plan.decode().edits()),
+            handler.stepWriter().edited(handler.body(), plan.decode().edits()),
             new DecodeRequest.Expected(null, () -> cached, true));
     prefill = step;
     step.start();
     if (!step.over()) {
       decodeSent = true;
-      errand = sent;
+      decodeRequest = sent;
       handler.served().attempt(split.decode(), sent);
     }
   }
@@ -100,7 +100,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
       return;
     }
     step.lease().succeeded();
-    held = frees();
+    reserved = frees();
     repliedAt = handler.now();
     handler.prefills().succeeded();
     handler.context().listener().prefill(PrefillEnd.DONE);
@@ -130,7 +130,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
     if (!withdraw()) {
       return;
     }
-    held = false;
+    reserved = false;
     abandoned = true;
     if (reply.kvTransferParams() == null) {
       handler.context().listener().handover(HandoverEnd.EMPTY);
@@ -150,7 +150,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   @Override
   public void refused(PrefillRequest step, BufferedResponse error) {
     RetryReason reason = handler.prefills().settle(step, error);
-    if (reason != null && reason != RetryReason.BUSY) {
+    if (reason == RetryReason.STATUS) {
       reportFailure();
     }
     handler.guarded(
@@ -207,7 +207,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   }
 
   private void reportDecodeFailure() {
-    DecodeRequest last = errand;
+    DecodeRequest last = decodeRequest;
     if (last != null && last.broke()) {
       reportFailure();
     }
@@ -234,8 +234,8 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
     }
     abandoned = true;
     if (step.over()) {
-      if (held) {
-        held = false;
+      if (reserved) {
+        reserved = false;
         free(handler.body(), repliedAt);
       }
     } else if (step.answering() && frees()) {
@@ -260,7 +260,8 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   private void free(KvReleaser.FetchForm fetch, KeptBody body, long since) {
     long until = since + plan.terms().lease().toNanos();
     handler.release(
-        new KvReleaser(handler, new KvReleaser.HeldKv(split, plan.terms(), fetch, body, until)));
+        new KvReleaser(
+            handler, new KvReleaser.ReservedKv(split, plan.terms(), fetch, body, until)));
   }
 
   @Override
@@ -280,10 +281,10 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void reached() {
-    DecodeRequest last = errand;
+    DecodeRequest last = decodeRequest;
     if (last != null && last.arrived()) {
       taken = true;
-      held = false;
+      reserved = false;
     } else {
       letGo();
     }
@@ -310,11 +311,11 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   /** Ends both requests, because the client left or there is no successful answer. */
   private void giveUp() {
     reportDecodeFailure();
-    DecodeRequest last = errand;
+    DecodeRequest last = decodeRequest;
     if (last != null && last.arrived()) {
       taken = true;
-      if (held) {
-        held = false;
+      if (reserved) {
+        reserved = false;
         handler.context().listener().handover(HandoverEnd.RELEASED);
       }
     }

@@ -87,15 +87,19 @@ final class DecodeRequest implements UpstreamRequest {
 
   /**
    * True if the worker may have fetched prefill's blocks: it got a complete request and did not
-   * report that it is busy.
+   * report that it is busy or lacks the model.
    */
   boolean mayHaveFetched() {
-    return everWritten && failure != RetryReason.BUSY;
+    return everWritten && !unstarted();
   }
 
-  /** True if the request failed for another reason than a busy worker. */
+  /** True if the request failed for another reason than a worker that did not start it. */
   boolean broke() {
-    return failure != null && failure != RetryReason.BUSY;
+    return failure != null && !unstarted();
+  }
+
+  private boolean unstarted() {
+    return failure == RetryReason.BUSY || failure == RetryReason.NOT_THERE;
   }
 
   /** Status of the answer; 0 before it. */

@@ -56,11 +56,12 @@ final class KvReleaser implements PrefillRequest.Owner {
    * @param body the client's body
    * @param until time at which prefill frees the blocks itself, in nanoseconds
    */
-  record HeldKv(Placement.Split pair, Terms terms, FetchForm fetch, KeptBody body, long until) {}
+  record ReservedKv(
+      Placement.Split pair, Terms terms, FetchForm fetch, KeptBody body, long until) {}
 
   private final PdHandler handler;
   private final PdContext context;
-  private final HeldKv held;
+  private final ReservedKv reserved;
 
   /** Any decode worker that has not failed. */
   private final RoutingRequest untried;
@@ -74,9 +75,9 @@ final class KvReleaser implements PrefillRequest.Owner {
   private final Runnable giveUp = this::giveUp;
   private @Nullable Future<?> timer;
 
-  KvReleaser(PdHandler handler, HeldKv held) {
+  KvReleaser(PdHandler handler, ReservedKv reserved) {
     this.handler = handler;
-    this.held = held;
+    this.reserved = reserved;
     context = handler.context();
     faults = handler.served().request().faults().ofFurtherRequest();
     RoutingRequest decode = handler.request().decode();
@@ -109,9 +110,9 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   private boolean entered() {
-    boolean room = handler.tools().bodies().enter(held.body().length());
+    boolean room = handler.tools().bodies().enter(reserved.body().length());
     if (room) {
-      held.body().retain();
+      reserved.body().retain();
     } else {
       context.listener().handover(HandoverEnd.LEFT);
     }
@@ -119,7 +120,7 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   private void next() {
-    boolean late = handler.now() - held.until() >= 0;
+    boolean late = handler.now() - reserved.until() >= 0;
     if (late || !faults.mayGoOn() || asked >= MOST_ASKED || refusals >= MOST_REFUSALS) {
       end(HandoverEnd.LEFT);
       return;
@@ -140,8 +141,8 @@ final class KvReleaser implements PrefillRequest.Owner {
 
   private @Nullable Lease place() {
     RoutingRequest any = untried.copy();
-    if (held.terms().bond() == Terms.Bond.THIS_DECODE) {
-      return context.engine().place(any, held.pair().decode().worker());
+    if (reserved.terms().bond() == Terms.Bond.THIS_DECODE) {
+      return context.engine().place(any, reserved.pair().decode().worker());
     }
     return switch (context.engine().attempt(untried)) {
       case Decision.Routed(Lease lease) -> lease;
@@ -176,20 +177,20 @@ final class KvReleaser implements PrefillRequest.Owner {
 
   /** True if a second request is forbidden once the first may have arrived. */
   private boolean once() {
-    return held.terms().release() == Terms.Release.SEND_ONCE;
+    return reserved.terms().release() == Terms.Release.SEND_ONCE;
   }
 
   /** A decode request that only fetches the blocks; null if there is nothing to fetch. */
   private @Nullable PrefillRequest request(Lease lease) {
-    PdStep step = held.fetch().by(lease.worker());
+    PdStep step = reserved.fetch().by(lease.worker());
     if (step == null) {
       return null;
     }
     List<BodyEdit> edits = new ArrayList<>(step.edits());
-    edits.addAll(held.terms().releasing());
+    edits.addAll(reserved.terms().releasing());
     return handler
-        .legs()
-        .side(held.body(), step, edits, lease, faults, context.stages().release(), this);
+        .stepWriter()
+        .side(reserved.body(), step, edits, lease, faults, context.stages().release(), this);
   }
 
   private void later() {
@@ -253,13 +254,13 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   private void defect(RuntimeException defect) {
-    LOG.error("the KV blocks on {} cannot be freed", held.pair().prefill().worker(), defect);
+    LOG.error("the KV blocks on {} cannot be freed", reserved.pair().prefill().worker(), defect);
     end(HandoverEnd.LEFT);
   }
 
   private void end(HandoverEnd end) {
-    handler.tools().bodies().leave(held.body().length());
-    held.body().release();
+    handler.tools().bodies().leave(reserved.body().length());
+    reserved.body().release();
     context.listener().handover(end);
   }
 }

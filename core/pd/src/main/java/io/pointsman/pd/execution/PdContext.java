@@ -6,7 +6,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.pd.execution.waiting.Notifications;
-import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.execution.waiting.SlotQueues;
 import io.pointsman.pd.plan.Conversation;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.protocol.PdSetup;
@@ -37,7 +37,7 @@ public record PdContext(
     StageSettings stages,
     Notifications notifications,
     SplitListener listener,
-    WaitingRoom room,
+    SlotQueues queues,
     Conversations conversations,
     BooleanSupplier namesWorkers,
     RandomSource random,
@@ -50,7 +50,7 @@ public record PdContext(
     requireNonNull(stages, "stages");
     requireNonNull(notifications, "notifications");
     listener = new GuardedListener(requireNonNull(listener, "listener"));
-    requireNonNull(room, "room");
+    requireNonNull(queues, "queues");
     requireNonNull(conversations, "conversations");
     requireNonNull(random, "random");
     requireNonNull(labels, "labels");

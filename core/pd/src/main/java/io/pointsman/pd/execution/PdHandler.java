@@ -10,7 +10,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.execution.answer.SplitTools;
 import io.pointsman.pd.execution.step.PrefillRequest;
 import io.pointsman.pd.execution.step.PrefillRetries;
-import io.pointsman.pd.execution.waiting.WaitingRoom.SlotLine;
+import io.pointsman.pd.execution.waiting.SlotQueues.SlotKey;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.SplitFacts;
@@ -18,6 +18,7 @@ import io.pointsman.pd.plan.Unsplittable;
 import io.pointsman.pd.rule.Placement;
 import io.pointsman.pd.rule.SplitDecision;
 import io.pointsman.pd.rule.SplitRequest;
+import io.pointsman.pd.rule.SplitRouter;
 import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.proxy.admission.WorkerWait;
@@ -25,6 +26,7 @@ import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.Candidates;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.handler.Ending;
+import io.pointsman.proxy.handler.PassedRouters;
 import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.handler.ServedAnswer;
 import io.pointsman.proxy.handler.Waits;
@@ -44,9 +46,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Handler of one request to a fleet of prefill and decode workers. It decides if two workers serve
  * the request, and lets a {@link PdExecution} execute their plan. After a failure it decides again.
- * Belongs to the client's event loop.
+ * It is one class because its steps share the state of one request. Belongs to the client's event
+ * loop.
  */
-final class PdHandler implements RequestHandler, Waits {
+final class PdHandler implements RequestHandler, Candidates, Waits {
   private static final Logger LOG = LoggerFactory.getLogger(PdHandler.class);
 
   /** Maximum number of pairs of workers to try to plan. */
@@ -57,7 +60,11 @@ final class PdHandler implements RequestHandler, Waits {
   private final SplitTools tools;
   private final ClientExchange served;
   private final SplitRequest request;
-  private final PdStepWriter legs;
+
+  /** Workers that are routers which the request has passed. */
+  private final List<Worker> passed;
+
+  private final PdStepWriter stepWriter;
   private final SingleWorkerRequests wholes;
   private final PrefillRetries prefills;
   private final SlotWait waiting;
@@ -102,10 +109,12 @@ final class PdHandler implements RequestHandler, Waits {
     var read = served.request().facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
     request.named(served.request().id());
+    passed = PassedRouters.of(served.request().head(), state.server().engine().fleet());
+    passed.forEach(request::exclude);
     if (SingleWorkerRequests.hidden(read)) {
       request.onlyForRegular();
     }
-    legs = new PdStepWriter(state, context, tools, served);
+    stepWriter = new PdStepWriter(state, context, tools, served);
     wholes = new SingleWorkerRequests(state, context, tools);
     served.request().faults().countsEach();
     prefills = new PrefillRetries(state, context.listener(), served);
@@ -113,7 +122,7 @@ final class PdHandler implements RequestHandler, Waits {
     absence =
         new WorkerWait(
             state.loop(),
-            state.server().deferral().withoutWorker(),
+            state.server().live().deferral().withoutWorker(),
             state.server().listener(),
             state.server().ticker(),
             read.model());
@@ -139,8 +148,8 @@ final class PdHandler implements RequestHandler, Waits {
     return request;
   }
 
-  PdStepWriter legs() {
-    return legs;
+  PdStepWriter stepWriter() {
+    return stepWriter;
   }
 
   PrefillRetries prefills() {
@@ -172,7 +181,7 @@ final class PdHandler implements RequestHandler, Waits {
     if (prefills.spent()) {
       take(context.router().withoutPrefill(request));
     } else {
-      take(context.router().decideBehind(request, waiting.before(waiter())));
+      take(context.router().decideBehind(request, waiting.before(queueOwner())));
     }
   }
 
@@ -185,7 +194,7 @@ final class PdHandler implements RequestHandler, Waits {
   }
 
   private void whole(Lease lease, SplitRule by) {
-    leaveRoom();
+    leaveQueue();
     attempted = true;
     run = null;
     prefilledBy = null;
@@ -195,7 +204,7 @@ final class PdHandler implements RequestHandler, Waits {
   }
 
   private void split(Placement.Split split) {
-    leaveRoom();
+    leaveQueue();
     PdPlan plan;
     PdRequest asked;
     try {
@@ -258,17 +267,21 @@ final class PdHandler implements RequestHandler, Waits {
     if (full
         && context.router().someUntried(request, refused.missing())
         && waiting.begin(
-            new SlotLine(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
+            new SlotKey(queueOwner(), refused.missing()), refused.rejection().retryAfterNanos())) {
       return;
     }
     if (awaitWorker(refused)) {
       return;
     }
-    leaveRoom();
+    leaveQueue();
     if (refused.missing() == Role.PREFILL && prefills.takeBroke()) {
       take(context.router().withoutPrefill(request));
     } else if (prefills.failed()) {
-      prefills.giveUp();
+      giveUp(refused.rejection());
+    } else if (onlyPassed(refused)) {
+      var loop = new Decision.Rejected(RejectReason.ALL_TRIED, 0);
+      context.router().refused(request, new SplitDecision.Refused(refused.missing(), loop));
+      served.end(new Ending.NoWorker(loop));
     } else {
       context.router().refused(request, refused);
       String missing = missing(refused);
@@ -281,6 +294,18 @@ final class PdHandler implements RequestHandler, Waits {
                 error, Reply.of(error, missing).retryAfter(refused.rejection().retryAfterNanos())));
       }
     }
+  }
+
+  /** True if no worker has seen the request, and one that it has passed could serve it. */
+  private boolean onlyPassed(SplitDecision.Refused refused) {
+    return !begun
+        && !attempted
+        && absent(refused.rejection().reason())
+        && context.router().someServe(request, refused.missing(), passed);
+  }
+
+  private static boolean absent(RejectReason reason) {
+    return reason == RejectReason.NO_WORKERS || reason == RejectReason.NONE_AVAILABLE;
   }
 
   /** Waits while no worker is available, if no worker has seen the request. */
@@ -298,9 +323,7 @@ final class PdHandler implements RequestHandler, Waits {
 
   /** The role that has no available worker, with its labels; empty if that is not the reason. */
   private String missing(SplitDecision.Refused refused) {
-    RejectReason reason = refused.rejection().reason();
-    boolean absent = reason == RejectReason.NO_WORKERS || reason == RejectReason.NONE_AVAILABLE;
-    if (!absent || refused.missing() == Role.REGULAR) {
+    if (!absent(refused.rejection().reason()) || refused.missing() == Role.REGULAR) {
       return "";
     }
     String labels = context.labels().apply(refused.missing());
@@ -327,12 +350,12 @@ final class PdHandler implements RequestHandler, Waits {
    * tried before has waited its turn and may need other workers than the rest, so it has its own
    * queue.
    */
-  private Object waiter() {
+  private Object queueOwner() {
     String model = request.model();
     return begun ? this : model == null ? "" : model;
   }
 
-  void leaveRoom() {
+  void leaveQueue() {
     absence.end();
     waiting.end();
   }
@@ -436,7 +459,7 @@ final class PdHandler implements RequestHandler, Waits {
   }
 
   /** A successful answer of the router, with the same headers. */
-  Reply told(Reply answer) {
+  Reply withHeaders(Reply answer) {
     if (!context.namesWorkers().getAsBoolean()) {
       return answer;
     }
@@ -492,10 +515,20 @@ final class PdHandler implements RequestHandler, Waits {
   private void withoutPrefill(RetryReason reason) {
     boolean busy = reason == RetryReason.BUSY && !context.settings().wholeWhenPrefillBusy();
     if (busy || prefills.exhausted()) {
-      prefills.giveUp();
+      giveUp(null);
     } else {
       take(context.router().withoutPrefill(request));
     }
+  }
+
+  /**
+   * Ends the request after failed prefills.
+   *
+   * @param rejection the error if there is no other one; null for that of the exchange
+   */
+  private void giveUp(Decision.@Nullable Rejected rejection) {
+    SplitRouter router = context.router();
+    prefills.giveUp(rejection, router.someMayPrefill(request) || router.someMayAnswer(request));
   }
 
   private void after(long nanos, Runnable step) {
@@ -523,7 +556,23 @@ final class PdHandler implements RequestHandler, Waits {
 
   @Override
   public Candidates candidates() {
-    return Candidates.ELIGIBLE;
+    return this;
+  }
+
+  /** All eligible workers, whether they were tried or not. */
+  @Override
+  public boolean admits(Worker worker, long now) {
+    return worker.eligible(now);
+  }
+
+  @Override
+  public boolean goesOnWithoutModel() {
+    return true;
+  }
+
+  @Override
+  public boolean someUntried() {
+    return context.router().someMayAnswer(request);
   }
 
   @Override
@@ -565,7 +614,7 @@ final class PdHandler implements RequestHandler, Waits {
       return;
     }
     over = true;
-    leaveRoom();
+    leaveQueue();
     if (timer != null) {
       timer.cancel(false);
       timer = null;

@@ -66,6 +66,11 @@ public final class PdHandlers implements RequestHandlers {
   }
 
   @Override
+  public RequestHandlers inForce() {
+    return this;
+  }
+
+  @Override
   public RequestHandler of(ClientExchange request) {
     renew();
     RequestFacts read = request.request().facts();

@@ -16,6 +16,8 @@ import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.SideTrace.Purpose;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.RequestHeadWriter;
+import io.pointsman.proxy.wire.SentKey;
 import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.Splice;
 import java.time.Duration;
@@ -73,19 +75,21 @@ final class PdStepWriter {
         lease.worker().spec().role() == Role.DECODE ? Purpose.RELEASE : Purpose.PREFILL;
     SideTrace trace = served.report().sideTrace(lease.worker(), purpose, state.now());
     byte[] head = head(step, lease, changed.length(), trace == null ? null : trace.context());
+    SentKey key = heads(lease).key(served.request().head());
     PrefillRequest.Message message =
-        new PrefillRequest.Message(head, changed, timeout, context.stages().maxReplyBytes());
+        new PrefillRequest.Message(head, changed, timeout, context.stages().maxReplyBytes(), key);
     return new PrefillRequest(state, lease, faults, message, trace, owner);
+  }
+
+  private RequestHeadWriter heads(Lease lease) {
+    return state.pools().to(lease.worker()).heads();
   }
 
   private byte[] head(
       PdStep step, Lease lease, int bodyLength, @Nullable TraceContext traceContext) {
     ByteBuf head = state.allocator().buffer(served.request().head().length() + MORE_HEAD_BYTES);
     try {
-      state
-          .pools()
-          .to(lease.worker())
-          .heads()
+      heads(lease)
           .write(
               head,
               served.request().head(),

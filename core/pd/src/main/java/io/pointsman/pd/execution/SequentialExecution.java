@@ -35,8 +35,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Execution of a plan with prefill first, then decode with prefill's answer. It owns the decode
- * lease until the decode request is sent. On every path it frees the blocks that prefill holds.
- * Belongs to the event loop.
+ * lease until the decode request is sent. On every path it frees the blocks that prefill reserves.
+ * It is one class because a second owner of these blocks could free them twice or never. Belongs to
+ * the event loop.
  */
 final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   private final PdHandler handler;
@@ -48,7 +49,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   private @Nullable PrefillRequest prefill;
   private @Nullable PrefillReply reply;
   private long repliedAt;
-  private @Nullable DecodeRequest errand;
+  private @Nullable DecodeRequest decodeRequest;
 
   /** Worker of the last decode request. */
   private @Nullable Worker asked;
@@ -78,7 +79,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   public void begin() {
     PrefillRequest step =
         handler
-            .legs()
+            .stepWriter()
             .side(
                 handler.body(),
                 plan.prefill(),
@@ -146,14 +147,14 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     switch (continuation(lease, read)) {
       case Continuation.Complete _ -> {
         lease.ignored();
-        errand = null;
+        decodeRequest = null;
         reply = null;
         context.listener().handover(HandoverEnd.COMPLETE);
         Reply whole = CompleteAnswer.of(handler.tools(), read, request.facts().stream());
-        handler.served().end(new Ending.RouterAnswer(handler.told(whole)));
+        handler.served().end(new Ending.RouterAnswer(handler.withHeaders(whole)));
       }
       case Continuation.Decode(PdStep step, @Nullable FirstToken first) -> {
-        if (nothingHeld(read)) {
+        if (nothingReserved(read)) {
           context.listener().handover(HandoverEnd.EMPTY);
         }
         attempt(lease, step, first, read);
@@ -179,7 +180,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
               handler,
               request,
               step,
-              handler.legs().edited(handler.body(), step.edits()),
+              handler.stepWriter().edited(handler.body(), step.edits()),
               new DecodeRequest.Expected(first, () -> cached, cached >= 0));
     } catch (RuntimeException e) {
       lease.ignored();
@@ -191,16 +192,16 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     if (risked) {
       next.blocksMayBeGone();
     }
-    errand = next;
+    decodeRequest = next;
     asked = lease.worker();
     handler.served().attempt(lease, next);
   }
 
   /**
-   * True if the protocol requests a description of the held blocks and the answer has none. With
-   * notifications the description is not needed.
+   * True if the protocol requests a description of the reserved blocks and the answer has none.
+   * With notifications the description is not needed.
    */
-  private boolean nothingHeld(PrefillReply read) {
+  private boolean nothingReserved(PrefillReply read) {
     boolean asked =
         plan.await() == null
             && plan.prefill().edits().stream().anyMatch(SequentialExecution::describes);
@@ -214,7 +215,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void decodeFailed(Worker worker) {
-    DecodeRequest last = errand;
+    DecodeRequest last = decodeRequest;
     maybeFetched |= last != null && last.mayHaveFetched();
     failed = worker;
     handler.request().decode().exclude(worker);
@@ -232,7 +233,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     }
     switch (context.router().decodeAgain(handler.request())) {
       case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> {
-        handler.leaveRoom();
+        handler.leaveQueue();
         risked |= mayBeFetched(read);
         decode(lease, read);
       }
@@ -265,7 +266,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   /** True if decode needs no blocks of prefill. It can then continue at any time. */
   private boolean needsNothing(PrefillReply read) {
-    return plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read);
+    return plan.terms().release() == Terms.Release.NOTHING || nothingReserved(read);
   }
 
   /** True if prefill still holds its blocks, unless a worker has fetched them. */
@@ -276,7 +277,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   /** Abandons the handover, because the request is decided again. */
   private void recompute(PrefillReply read) {
     context.listener().handover(HandoverEnd.RECOMPUTED);
-    DecodeRequest last = errand;
+    DecodeRequest last = decodeRequest;
     if (last != null && !last.arrived()) {
       freeing(read, handler.body(), repliedAt).ifPresent(handler::release);
     }
@@ -296,7 +297,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void reached() {
-    DecodeRequest answering = errand;
+    DecodeRequest answering = decodeRequest;
     PrefillReply read = reply;
     if (answering != null && read != null) {
       reply = null;
@@ -308,7 +309,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   public void over(boolean answered) {
     PrefillRequest step = prefill;
     PrefillReply read = reply;
-    DecodeRequest sent = errand;
+    DecodeRequest sent = decodeRequest;
     if (step != null && !step.over()) {
       endPrefill(step);
       return;
@@ -421,7 +422,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   /** The release of the blocks; empty if there are none that a decode request can free. */
   private Optional<KvReleaser> freeing(PrefillReply read, KeptBody body, long since) {
     Terms terms = plan.terms();
-    if (!freedByDecode() || nothingHeld(read) || mayBeTaken(errand)) {
+    if (!freedByDecode() || nothingReserved(read) || mayBeTaken(decodeRequest)) {
       return Optional.empty();
     }
     long until = since + terms.lease().toNanos();
@@ -432,6 +433,6 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
                 ? step
                 : null;
     return Optional.of(
-        new KvReleaser(handler, new KvReleaser.HeldKv(split, terms, fetch, body, until)));
+        new KvReleaser(handler, new KvReleaser.ReservedKv(split, terms, fetch, body, until)));
   }
 }

@@ -87,7 +87,7 @@ final class SingleWorkerRequests {
   private void sendToRegular(ClientExchange served, Lease lease, String lines, Runnable onReached) {
     EditedBody body = null;
     KeptBody original = served.request().body();
-    boolean drops = !state.server().headers().handovers();
+    boolean drops = !state.server().live().headers().handovers();
     if (drops && original != null && served.request().facts().body().handover()) {
       Splice cleaned = cleaned(original);
       if (cleaned == null) {

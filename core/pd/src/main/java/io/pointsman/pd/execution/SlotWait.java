@@ -2,8 +2,8 @@ package io.pointsman.pd.execution;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.pd.execution.waiting.WaitingRoom.Seat;
-import io.pointsman.pd.execution.waiting.WaitingRoom.SlotLine;
+import io.pointsman.pd.execution.waiting.SlotQueues.Position;
+import io.pointsman.pd.execution.waiting.SlotQueues.SlotKey;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.loop.LoopState;
 import java.util.Set;
@@ -27,7 +27,7 @@ final class SlotWait {
 
   private long since;
   private long pause = FIRST_LOOK_NANOS;
-  private @Nullable Seat seat;
+  private @Nullable Position position;
   private @Nullable Future<?> timer;
 
   /**
@@ -42,31 +42,31 @@ final class SlotWait {
 
   /** The roles that earlier requests wait for. */
   Set<Role> before(Object owner) {
-    return context.room().before(owner, seat);
+    return context.queues().before(owner, position);
   }
 
   /**
    * Waits until the next poll.
    *
-   * @param line queue of requests that keep their order
+   * @param key queue of requests that keep their order
    * @param leastNanos minimum time to a free slot, in nanoseconds; 0 if unknown
    * @return false if the wait is used up or not permitted
    */
-  boolean begin(SlotLine line, long leastNanos) {
-    if (seat == null) {
+  boolean begin(SlotKey key, long leastNanos) {
+    if (position == null) {
       since = state.now();
       pause = FIRST_LOOK_NANOS;
-      seat = left > leastNanos ? context.room().enter(line, this::turnFromElsewhere) : null;
+      position = left > leastNanos ? context.queues().enter(key, this::turnFromElsewhere) : null;
     } else {
-      context.room().change(seat, line);
+      context.queues().change(position, key);
     }
-    Seat own = seat;
+    Position own = position;
     long rest = left - (state.now() - since);
     if (own == null || rest <= 0 || rest < leastNanos) {
       return false;
     }
     cancel();
-    long next = context.room().first(own) ? Math.min(pause, rest) : rest;
+    long next = context.queues().first(own) ? Math.min(pause, rest) : rest;
     pause = Math.min(2 * pause, MOST_LOOK_NANOS);
     timer = state.loop().schedule(this::elapsed, next, TimeUnit.NANOSECONDS);
     return true;
@@ -77,7 +77,7 @@ final class SlotWait {
   }
 
   private void turn() {
-    if (seat != null && timer != null) {
+    if (position != null && timer != null) {
       cancel();
       pause = FIRST_LOOK_NANOS;
       look.run();
@@ -92,13 +92,13 @@ final class SlotWait {
   /** Ends the wait, if any. The next request of the queue gets its turn. */
   void end() {
     cancel();
-    Seat own = seat;
+    Position own = position;
     if (own != null) {
-      seat = null;
+      position = null;
       long waited = state.now() - since;
       left -= waited;
       context.listener().stage(Stage.SLOT, waited);
-      context.room().leave(own);
+      context.queues().leave(own);
     }
   }
 

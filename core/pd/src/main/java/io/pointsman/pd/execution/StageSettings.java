@@ -16,7 +16,8 @@ import java.time.Duration;
  *     refuses immediately
  * @param maxWaiting maximum number of requests that wait for a slot; further ones are refused
  * @param maxReplyBytes maximum size in bytes of a prefill worker's answer
- * @param reuse condition for the transfer of held blocks to another decode worker after a failure
+ * @param reuse condition for the transfer of reserved blocks to another decode worker after a
+ *     failure
  */
 public record StageSettings(
     Duration prefill,
@@ -37,7 +38,7 @@ public record StageSettings(
           8 << 20,
           Reuse.SAFE);
 
-  /** Condition for the transfer of held blocks to another decode worker after a failure. */
+  /** Condition for the transfer of reserved blocks to another decode worker after a failure. */
   public enum Reuse {
     /**
      * Only if the first worker certainly did not fetch them; otherwise the prompt is computed

@@ -25,7 +25,7 @@ public record Peer(
     int dpSize,
     int tpSize,
     @Nullable TransferMode mode,
-    @Nullable Receiver receiver)
+    @Nullable BlockReceiver receiver)
     implements PeerBuilder.With {
 
   /** A worker without known data. */

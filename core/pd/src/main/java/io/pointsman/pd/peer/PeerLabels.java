@@ -44,17 +44,17 @@ public final class PeerLabels {
    *
    * @throws IllegalArgumentException if the text has another form
    */
-  public static Receiver receiver(String text) {
+  public static BlockReceiver receiver(String text) {
     String[] parts = text.split("/", -1);
     if (parts.length != 3 || parts[0].isBlank()) {
       throw new IllegalArgumentException(
           RECEIVER + ": " + text + " (expected: host/init ports/alloc ports, ports with commas)");
     }
-    return new Receiver(parts[0], ports(parts[1]), ports(parts[2]));
+    return new BlockReceiver(parts[0], ports(parts[1]), ports(parts[2]));
   }
 
   /** Formats a receiver for {@link #receiver(String)}. */
-  public static String format(Receiver receiver) {
+  public static String format(BlockReceiver receiver) {
     return receiver.host()
         + "/"
         + commas(receiver.initPorts())

@@ -50,15 +50,15 @@ public record SplitFacts(
 
   /** Facts for a request with an unreadable body. */
   public static SplitFacts unreadable(@Nullable PdEndpoint endpoint) {
-    return untold(endpoint, false);
+    return withoutBody(endpoint, false);
   }
 
   /** Facts for a request that needs no computation. */
   public static SplitFacts ofNoPrompt() {
-    return untold(null, true);
+    return withoutBody(null, true);
   }
 
-  private static SplitFacts untold(@Nullable PdEndpoint endpoint, boolean promptless) {
+  private static SplitFacts withoutBody(@Nullable PdEndpoint endpoint, boolean promptless) {
     return new SplitFacts(
         endpoint,
         false,

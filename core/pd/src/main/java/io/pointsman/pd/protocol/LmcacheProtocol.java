@@ -7,8 +7,8 @@ import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.request.splice.BodyEdit.remove;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.peer.BlockReceiver;
 import io.pointsman.pd.peer.Peers;
-import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.Continuation;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.NotificationWait;
@@ -48,7 +48,7 @@ final class LmcacheProtocol implements PdProtocol {
 
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
-    Receiver receiver = receiver(decode);
+    BlockReceiver receiver = receiver(decode);
     if (receiver == null) {
       return new PdPlan.Unplanned(decode, "its receiver for LMCache blocks");
     }
@@ -71,11 +71,11 @@ final class LmcacheProtocol implements PdProtocol {
         new NotificationWait(
             request.nonce(), receiver.initPorts().size(), settings.notificationWait()),
         (worker, reply) -> first ? behindFirst(request, worker, reply) : plain(request, worker),
-        PdSteps.held(request, Bond.THIS_DECODE, settings));
+        PdSteps.reserved(request, Bond.THIS_DECODE, settings));
   }
 
-  private @Nullable Receiver receiver(Worker decode) {
-    Receiver own = peers.of(decode).receiver();
+  private @Nullable BlockReceiver receiver(Worker decode) {
+    BlockReceiver own = peers.of(decode).receiver();
     return own == null ? settings.receiver() : own;
   }
 
@@ -91,7 +91,7 @@ final class LmcacheProtocol implements PdProtocol {
         && facts.maxTokens() > 1;
   }
 
-  private static RawJson spec(PdRequest request, Receiver receiver) {
+  private static RawJson spec(PdRequest request, BlockReceiver receiver) {
     return new Params()
         .with("req_id", request.nonce())
         .with("receiver_host", receiver.host())

@@ -56,7 +56,7 @@ final class MooncakeProtocol implements PdProtocol {
             .with("remote_engine_id", peer.engineIds().get(rank))
             .with("remote_bootstrap_addr", bootstrap(prefill, peer))
             .json();
-    PdStep prefillLeg =
+    PdStep prefillStep =
         PdSteps.step(
             request,
             prefill,
@@ -66,7 +66,7 @@ final class MooncakeProtocol implements PdProtocol {
             PrefillBody.edits(
                 request.endpoint(), settings.minTokens(), put(toPrefill, KV_TRANSFER_PARAMS)));
     return new PdPlan.Concurrent(
-        prefillLeg,
+        prefillStep,
         PdSteps.step(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
         PdSteps.together(request, Bond.ANY_DECODE, settings),
         null);

@@ -65,7 +65,7 @@ final class MoriioProtocol implements PdProtocol {
               null,
               (worker, reply) ->
                   PdSteps.decode(step(request, worker, id, carried(request, prefill, from, reply))),
-              PdSteps.held(request, Bond.THIS_DECODE, settings));
+              PdSteps.reserved(request, Bond.THIS_DECODE, settings));
       case WRITE ->
           new PdPlan.Concurrent(
               first,

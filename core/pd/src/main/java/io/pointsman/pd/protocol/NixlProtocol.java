@@ -60,7 +60,7 @@ final class NixlProtocol implements PdProtocol {
     PushIdentity pusher = memory.pusher(prefill);
     Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
     String id = pusher == null ? request.id() : request.nonce();
-    PdStep prefillLeg =
+    PdStep prefillStep =
         step(
             request,
             prefill,
@@ -75,20 +75,20 @@ final class NixlProtocol implements PdProtocol {
               List.of(KV_TRANSFER_PARAMS),
               pushed(PdSteps.name(request, id), pusher),
               reachable(prefill, pusher.host()));
-      PdStep decodeLeg = step(request, decode, id, List.of(params));
+      PdStep decodeStep = step(request, decode, id, List.of(params));
       PdPlan.Promise promise =
           new PdPlan.Promise(
               NixlMemory::pushes,
               (worker, reply) ->
                   PdSteps.decode(step(request, worker, id, carried(prefill, reply))));
       return new PdPlan.Concurrent(
-          prefillLeg, decodeLeg, PdSteps.together(request, Bond.ANY_DECODE, settings), promise);
+          prefillStep, decodeStep, PdSteps.together(request, Bond.ANY_DECODE, settings), promise);
     }
     return new PdPlan.Sequential(
-        prefillLeg,
+        prefillStep,
         null,
         (worker, reply) -> PdSteps.decode(step(request, worker, id, carried(prefill, reply))),
-        PdSteps.held(request, Bond.ANY_DECODE, settings));
+        PdSteps.reserved(request, Bond.ANY_DECODE, settings));
   }
 
   /**

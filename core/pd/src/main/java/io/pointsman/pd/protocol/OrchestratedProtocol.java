@@ -28,6 +28,6 @@ final class OrchestratedProtocol implements PdProtocol {
         null,
         (worker, reply) ->
             PdSteps.decode(PdSteps.step(request, worker, List.of(put(reply.body(), RESPONSE)))),
-        PdSteps.held(request, Bond.ANY_DECODE, settings));
+        PdSteps.reserved(request, Bond.ANY_DECODE, settings));
   }
 }

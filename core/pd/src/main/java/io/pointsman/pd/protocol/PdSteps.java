@@ -77,7 +77,7 @@ final class PdSteps {
   }
 
   /** The prefill worker holds the blocks until the decode request has fetched them. */
-  static Terms held(PdRequest request, Bond bond, ProtocolSettings settings) {
+  static Terms reserved(PdRequest request, Bond bond, ProtocolSettings settings) {
     List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
     return new Terms(bond, settings.lease(), Release.SEND_DECODE, releasing);
   }
@@ -89,8 +89,8 @@ final class PdSteps {
   }
 
   /**
-   * Both requests are sent at once, and prefill does not wait for decode. The blocks are held until
-   * decode has fetched them, as in sequential order.
+   * Both requests are sent at once, and prefill does not wait for decode. The blocks stay reserved
+   * until decode has fetched them, as in sequential order.
    */
   static Terms together(PdRequest request, Bond bond, ProtocolSettings settings) {
     List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());

@@ -2,7 +2,7 @@ package io.pointsman.pd.protocol;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.pd.peer.Receiver;
+import io.pointsman.pd.peer.BlockReceiver;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public record ProtocolSettings(
     RemoteHost remoteHost,
     MinTokens minTokens,
-    @Nullable Receiver receiver,
+    @Nullable BlockReceiver receiver,
     Duration lease,
     Duration notificationWait,
     Duration turnTtl,

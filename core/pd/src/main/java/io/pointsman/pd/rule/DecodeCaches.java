@@ -1,7 +1,7 @@
 package io.pointsman.pd.rule;
 
 import io.pointsman.engine.env.RandomSource;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
@@ -34,11 +34,11 @@ public final class DecodeCaches implements Learner {
 
   /**
    * @param maxBytes maximum memory in bytes; at least 64 KiB
-   * @param maxWorkers as in {@code FleetSettings}
+   * @param slots number of slots of the fleet
    */
-  public DecodeCaches(long maxBytes, int maxWorkers) {
-    index = new PrefixIndex(maxBytes, maxWorkers);
-    outages = new AtomicIntegerArray(maxWorkers);
+  public DecodeCaches(long maxBytes, int slots) {
+    index = new PrefixIndex(maxBytes, slots);
+    outages = new AtomicIntegerArray(slots);
   }
 
   /**
@@ -78,11 +78,11 @@ public final class DecodeCaches implements Learner {
    */
   @Nullable Worker leastLoaded(
       Pool pool, RoutingRequest request, int blocks, long now, RandomSource random) {
-    HolderBitmap crowd = index.crowd(request.prefix(), blocks);
+    HolderBitmap bitmap = index.holderBitmap(request.prefix(), blocks);
     int holder =
-        crowd == null
+        bitmap == null
             ? leastLoadedOfFew(pool, blocks, request, now, random)
-            : leastLoadedOf(crowd, pool, request, now, random);
+            : leastLoadedOf(bitmap, pool, request, now, random);
     return holder == Pool.ABSENT ? null : pool.worker(holder);
   }
 
@@ -108,14 +108,14 @@ public final class DecodeCaches implements Learner {
   }
 
   private int leastLoadedOf(
-      HolderBitmap crowd, Pool pool, RoutingRequest request, long now, RandomSource random) {
+      HolderBitmap bitmap, Pool pool, RoutingRequest request, long now, RandomSource random) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int equals = 0;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, request.tried());
       boolean may = load <= least && load != Pool.NOT_ELIGIBLE;
-      if (may && crowd.holds(pool.slot(i)) && !emptied(pool.worker(i))) {
+      if (may && bitmap.holds(pool.slot(i)) && !emptied(pool.worker(i))) {
         equals = load < least ? 1 : equals + 1;
         least = load;
         chosen = random.roll(equals) == 0 ? i : chosen;
@@ -140,17 +140,17 @@ public final class DecodeCaches implements Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {}
+  public void placed(RoutingRequest request, LeaseView lease) {}
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     Worker worker = lease.worker();
     emptied(worker);
-    int tenancy = index.tenancy(worker.slot());
-    // The slot belonged to this worker when the tenancy was read, unless it has left.
+    int epoch = index.epoch(worker.slot());
+    // The slot belonged to this worker when the epoch was read, unless it has left.
     boolean served = outcome instanceof Outcome.Succeeded(boolean computed) && computed;
     if (served && !worker.left() && request.role() == Role.DECODE) {
-      index.add(request.prefix(), tenancy, 0, lease.placedAt());
+      index.add(request.prefix(), epoch, 0, lease.placedAt());
     }
   }
 

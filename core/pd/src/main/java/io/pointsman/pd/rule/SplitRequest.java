@@ -86,6 +86,13 @@ public final class SplitRequest {
     wholeByPrefill.named(id);
   }
 
+  /** Excludes a worker from each part. */
+  public void exclude(Worker worker) {
+    for (RoutingRequest each : List.of(whole, prefill, decode, wholeByDecode, wholeByPrefill)) {
+      each.exclude(worker);
+    }
+  }
+
   /** Marks that nobody sends the request; to be called before any part is placed. */
   public void previewOnly() {
     whole.previewOnly();
@@ -93,6 +100,13 @@ public final class SplitRequest {
     decode.previewOnly();
     wholeByDecode.previewOnly();
     wholeByPrefill.previewOnly();
+  }
+
+  /** Lets workers serve each part that had its role when the request began. */
+  void acceptEarlierRoles() {
+    for (RoutingRequest each : List.of(prefill, decode, wholeByDecode, wholeByPrefill)) {
+      each.acceptEarlierRoles();
+    }
   }
 
   /** Returns true if nobody sends the request. */

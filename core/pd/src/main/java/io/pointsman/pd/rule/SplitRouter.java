@@ -21,6 +21,7 @@ import io.pointsman.pd.rule.SplitDecision.Refused;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +33,9 @@ import org.jspecify.annotations.Nullable;
  * policy of each role places its part.
  */
 public final class SplitRouter {
+  /** Maximum number of decisions about one request while the fleet changes. */
+  private static final int MOST_LOOKS = 8;
+
   /** The rejection of a request that waits behind others; the time is unknown. */
   private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
 
@@ -39,6 +43,9 @@ public final class SplitRouter {
   private final DecodeCaches caches;
   private final SplitSettings settings;
   private final Ticker ticker;
+
+  /** True after the settings have changed; requests that began before still come. */
+  private volatile boolean replaced;
 
   /**
    * @param caches the prefixes; must be a learner of the engine's decode policy
@@ -49,6 +56,20 @@ public final class SplitRouter {
     this.caches = caches;
     this.settings = settings;
     this.ticker = ticker;
+  }
+
+  /**
+   * Records that other settings are in force for requests that begin later. The roles of workers
+   * may then change with them.
+   */
+  public void replaced() {
+    replaced = true;
+  }
+
+  private void look(SplitRequest request) {
+    if (replaced) {
+      request.acceptEarlierRoles();
+    }
   }
 
   /**
@@ -65,6 +86,42 @@ public final class SplitRouter {
    * @param waited roles with earlier requests waiting; their workers are treated as busy
    */
   public SplitDecision decideBehind(SplitRequest request, Set<Role> waited) {
+    look(request);
+    long version = engine.version();
+    SplitDecision decision = decideOnce(request, waited);
+    return decision instanceof Refused
+        ? unlessReplaced(decision, version, () -> decideOnce(request, waited))
+        : decision;
+  }
+
+  /**
+   * Decides again after a refusal if the fleet has changed meanwhile. A decision looks at several
+   * roles one after the other, so workers that change their role between two looks are in neither.
+   *
+   * @param first the refusal
+   * @param before the engine's version before that refusal
+   * @param once leaves nothing placed if it refuses
+   */
+  private SplitDecision unlessReplaced(
+      SplitDecision first, long before, Supplier<SplitDecision> once) {
+    SplitDecision decision = first;
+    long version = before;
+    for (int i = 1; i < MOST_LOOKS && decision instanceof Refused && replacedSince(version); i++) {
+      version = engine.version();
+      decision = once.get();
+    }
+    return decision;
+  }
+
+  /**
+   * Returns true if the engine uses another snapshot than {@code version}. The fleet's newest
+   * snapshot is no sign of that, because the engine follows a moment later.
+   */
+  private boolean replacedSince(long version) {
+    return engine.fleet().awaitReplacement() || engine.version() != version;
+  }
+
+  private SplitDecision decideOnce(SplitRequest request, Set<Role> waited) {
     if (request.facts().unsplittable() != null) {
       return whole(request, SplitRule.UNSPLITTABLE, waited);
     }
@@ -75,7 +132,7 @@ public final class SplitRouter {
     }
     boolean behindDecodes = waited.contains(Role.DECODE);
     boolean mayHold = settings.decodeServesWhole() && !behindDecodes;
-    Single known = mayHold ? byHeldPrefix(request) : null;
+    Single known = mayHold ? byCachedPrefix(request) : null;
     if (known != null) {
       return new Placed(known);
     }
@@ -134,10 +191,14 @@ public final class SplitRouter {
   /**
    * Chooses another prefill worker after prefill has failed, else the decode worker alone. The
    * caller settles the failed lease and excludes its worker, unless that worker is only busy. The
-   * decode lease continues, or is settled if no worker is available.
+   * decode lease continues, or is settled if no worker is available. If the fleet has changed
+   * meanwhile, both workers are chosen again.
    */
   public SplitDecision prefillAgain(SplitRequest request, Lease decode) {
-    return withPrefill(request, decode, SplitRule.PREFILL_FAILED, Set.of());
+    look(request);
+    long version = engine.version();
+    SplitDecision decision = withPrefill(request, decode, SplitRule.PREFILL_FAILED, Set.of());
+    return decision instanceof Refused && replacedSince(version) ? decide(request) : decision;
   }
 
   /**
@@ -146,6 +207,15 @@ public final class SplitRouter {
    * failed worker, unless that worker is only busy.
    */
   public SplitDecision decodeAgain(SplitRequest request) {
+    look(request);
+    long version = engine.version();
+    SplitDecision decision = decodeOnce(request);
+    return decision instanceof Refused
+        ? unlessReplaced(decision, version, () -> decodeOnce(request))
+        : decision;
+  }
+
+  private SplitDecision decodeOnce(SplitRequest request) {
     return switch (engine.attempt(request.decode())) {
       case Decision.Routed(Lease lease) -> new Placed(new Single(lease, SplitRule.SPLIT));
       case Decision.Rejected rejection -> asRefused(request, Role.DECODE, rejection);
@@ -299,6 +369,43 @@ public final class SplitRouter {
   }
 
   /**
+   * Returns true if an untried worker that may answer the request lists the model. A 404 of another
+   * worker for the model then says little.
+   */
+  public boolean someMayAnswer(SplitRequest request) {
+    boolean splits = request.facts().unsplittable() == null;
+    return someHaveModel(request.whole())
+        || ((splits || decodeMay(request)) && someHaveModel(request.wholeByDecode()))
+        || (prefillMay(request) && someHaveModel(request.wholeByPrefill()));
+  }
+
+  /** As {@link #someMayAnswer}, for the prompt's part. */
+  public boolean someMayPrefill(SplitRequest request) {
+    return someHaveModel(request.prefill());
+  }
+
+  private boolean someHaveModel(RoutingRequest request) {
+    String model = request.model();
+    Pool pool = engine.pool(request.role(), model);
+    return pool != null
+        && pool.any(
+            worker ->
+                !request.tried().contains(worker)
+                    && (model == null || worker.models().contains(model)));
+  }
+
+  /**
+   * Returns true if one of {@code among} can take the missing role. If no worker has that role, a
+   * regular one serves the whole request.
+   */
+  public boolean someServe(SplitRequest request, Role missing, List<Worker> among) {
+    Pool pool = engine.pool(missing, request.model());
+    Pool present = pool == null ? engine.pool(Role.REGULAR, request.model()) : pool;
+    long now = ticker.nanos();
+    return present != null && present.any(worker -> among.contains(worker) && worker.eligible(now));
+  }
+
+  /**
    * Returns true if another healthy prefill worker is available, or one worker may serve the whole
    * request.
    */
@@ -325,29 +432,35 @@ public final class SplitRouter {
    * caller settles the request's leases.
    */
   public SplitDecision withoutPrefill(SplitRequest request) {
-    return whole(request, SplitRule.PREFILL_FAILED, Set.of());
+    look(request);
+    long version = engine.version();
+    SplitDecision decision = whole(request, SplitRule.PREFILL_FAILED, Set.of());
+    return decision instanceof Refused
+        ? unlessReplaced(
+            decision, version, () -> whole(request, SplitRule.PREFILL_FAILED, Set.of()))
+        : decision;
   }
 
   /**
    * Returns a placement on the decode worker that holds enough of the prompt to compute the rest
    * itself; null if there is none.
    */
-  private @Nullable Single byHeldPrefix(SplitRequest request) {
+  private @Nullable Single byCachedPrefix(SplitRequest request) {
     boolean uncached = settings.uncachedThreshold() > 0;
     PrefixBlocks prefix = request.decode().prefix();
     Pool pool = prefix.count() == 0 ? null : engine.pool(Role.DECODE, request.model());
-    if (pool == null || !(uncached || settings.heldShare() <= 1)) {
+    if (pool == null || !(uncached || settings.cachedShare() <= 1)) {
       return null;
     }
     long now = ticker.nanos();
     Holder holder = caches.longest(pool, request.decode(), now);
     double share = holder == null ? 0 : prefix.ratio(holder.blocks());
-    boolean nearlyAll = holder != null && share >= settings.heldShare();
+    boolean nearlyAll = holder != null && share >= settings.cachedShare();
     boolean few = uncached && (1 - share) * tokens(request) < settings.uncachedThreshold();
     if (!nearlyAll && !few) {
       return null;
     }
-    SplitRule rule = nearlyAll ? SplitRule.DECODE_HOLDS_PREFIX : SplitRule.FEW_UNCACHED;
+    SplitRule rule = nearlyAll ? SplitRule.CACHED_ON_DECODE : SplitRule.FEW_UNCACHED;
     return holder == null
         ? tryOn(request.decode(), rule, Set.of())
         : on(holder, pool, request, rule, now);

@@ -12,7 +12,7 @@ public enum SplitRule {
   /** The input is shorter than the threshold. */
   SHORT_INPUT,
   /** A decode worker holds nearly all of the prompt. */
-  DECODE_HOLDS_PREFIX,
+  CACHED_ON_DECODE,
   /** The part of the prompt that no decode worker holds is shorter than the threshold. */
   FEW_UNCACHED,
   /** All prefill workers have more pending prompt tokens than permitted. */

@@ -12,7 +12,7 @@ import io.pointsman.pd.plan.PromptLists;
  *     prefill. If it is too high, long prompts delay the streams of decode workers.
  * @param uncachedThreshold minimum tokens outside every decode worker's cache for a split; 0
  *     disables the rule. For conversations, in which each turn is long and mostly cached.
- * @param heldShare share of the prompt, above 0 to 1, that a decode worker must hold to skip
+ * @param cachedShare share of the prompt, above 0 to 1, that a decode worker must hold to skip
  *     prefill; above 1 disables the rule
  * @param maxLoadGap maximum excess of requests in flight of a prefix holder over the least loaded
  *     decode worker; at least 0
@@ -31,7 +31,7 @@ import io.pointsman.pd.plan.PromptLists;
 public record SplitSettings(
     int threshold,
     int uncachedThreshold,
-    double heldShare,
+    double cachedShare,
     int maxLoadGap,
     long maxPendingPrefill,
     boolean decodeServesWhole,
@@ -51,7 +51,7 @@ public record SplitSettings(
   public SplitSettings(
       int threshold,
       int uncachedThreshold,
-      double heldShare,
+      double cachedShare,
       int maxLoadGap,
       long maxPendingPrefill,
       boolean decodeServesWhole,
@@ -60,7 +60,7 @@ public record SplitSettings(
     this(
         threshold,
         uncachedThreshold,
-        heldShare,
+        cachedShare,
         maxLoadGap,
         maxPendingPrefill,
         decodeServesWhole,
@@ -76,8 +76,8 @@ public record SplitSettings(
     check("uncachedThreshold", uncachedThreshold);
     check("maxLoadGap", maxLoadGap);
     check("maxPendingPrefill", maxPendingPrefill);
-    if (!(heldShare > 0)) {
-      throw new IllegalArgumentException("heldShare: " + heldShare + " (expected: > 0)");
+    if (!(cachedShare > 0)) {
+      throw new IllegalArgumentException("cachedShare: " + cachedShare + " (expected: > 0)");
     }
   }
 

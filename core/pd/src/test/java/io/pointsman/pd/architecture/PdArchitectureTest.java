@@ -24,6 +24,7 @@ class PdArchitectureTest {
   private static final JavaClasses PD =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
+          .withImportOption(location -> !location.contains("/test-classes/"))
           .importPackages("io.pointsman.pd");
 
   /** Classes of one package use, of this project, only these others. */

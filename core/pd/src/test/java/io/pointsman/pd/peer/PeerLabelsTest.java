@@ -21,7 +21,7 @@ class PeerLabelsTest {
                 "kv-address", "a:1",
                 "receiver", "b/1,2/3,4",
                 "zone", "x"));
-    Receiver receiver = new Receiver("b", List.of(1, 2), List.of(3, 4));
+    BlockReceiver receiver = new BlockReceiver("b", List.of(1, 2), List.of(3, 4));
     assertThat(peer)
         .isEqualTo(known.withBootstrapPort(8998).withKvAddress("a:1").withReceiver(receiver));
     assertThat(PeerLabels.format(receiver)).isEqualTo("b/1,2/3,4");

@@ -49,7 +49,7 @@ class PeerTableTest {
 
   @Test
   void receiversNeedEqualNumbersOfPorts() {
-    assertThatThrownBy(() -> new Receiver("h", List.of(1), List.of(1, 2)))
+    assertThatThrownBy(() -> new BlockReceiver("h", List.of(1), List.of(1, 2)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("1 init, 2 alloc");
   }

@@ -1,6 +1,6 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeStep;
 import static io.pointsman.pd.protocol.PlannedExchange.log;
 import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,7 +22,7 @@ class ConcurrentProtocolsTest {
   private static final String PREFILL = "{\"prompt\": \"a\",\"max_tokens\": 1,\"stream\": false,";
 
   @Test
-  void mooncakeLegsMeetByTransferIdAndBootstrapServer() {
+  void mooncakeStepsMeetByTransferIdAndBootstrapServer() {
     PlannedExchange exchange = new PlannedExchange("mooncake");
     exchange.peers.update("p", peer -> peer.withEngineIds(List.of("e-0")));
     PdPlan.Concurrent plan = exchange.concurrent(Endpoint.COMPLETIONS, BODY);
@@ -136,7 +136,7 @@ class ConcurrentProtocolsTest {
     assertThat(log(plan.prefill(), BODY)).isEqualTo(MORIIO_PREFILL);
     assertThat(
             log(
-                decodeLeg(
+                decodeStep(
                     plan.handover()
                         .to(exchange.decode, reply("{\"kv_transfer_params\":" + params + "}"))),
                 BODY))

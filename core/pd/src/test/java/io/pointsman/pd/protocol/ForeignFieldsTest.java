@@ -1,12 +1,12 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeStep;
 import static io.pointsman.pd.protocol.PlannedExchange.log;
 import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.pd.peer.BlockReceiver;
 import io.pointsman.pd.peer.Peer.TransferMode;
-import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.request.Endpoint;
 import java.util.ArrayList;
@@ -42,7 +42,7 @@ class ForeignFieldsTest {
                   .withDpSize(1)
                   .withTpSize(1)
                   .withEngineIds(List.of("e"))
-                  .withReceiver(new Receiver("h", List.of(1), List.of(2))));
+                  .withReceiver(new BlockReceiver("h", List.of(1), List.of(2))));
     }
     if (protocol.equals("p2p_nccl")) {
       exchange.peers.update("p", peer -> peer.withKvAddress("10.2.0.11:1"));
@@ -51,15 +51,15 @@ class ForeignFieldsTest {
     return exchange;
   }
 
-  private static List<String> legs(String protocol, Endpoint endpoint, String body) {
+  private static List<String> steps(String protocol, Endpoint endpoint, String body) {
     PlannedExchange exchange = exchange(protocol);
     List<String> sent = new ArrayList<>();
     switch (exchange.plan(endpoint, body)) {
       case PdPlan.Sequential plan -> {
         sent.add(log(plan.prefill(), body));
-        sent.add(log(decodeLeg(plan.handover().to(exchange.decode, reply("{}"))), body));
+        sent.add(log(decodeStep(plan.handover().to(exchange.decode, reply("{}"))), body));
         String described = "{\"kv_transfer_params\":{\"remote_host\":\"prefill\"}}";
-        sent.add(log(decodeLeg(plan.handover().to(exchange.decode, reply(described))), body));
+        sent.add(log(decodeStep(plan.handover().to(exchange.decode, reply(described))), body));
       }
       case PdPlan.Concurrent plan -> {
         sent.add(log(plan.prefill(), body));
@@ -75,13 +75,13 @@ class ForeignFieldsTest {
   @MethodSource("protocols")
   void foreignFieldsReachNoWorker(String protocol) {
     String body = "{\"prompt\":\"a\"," + PLANTED + ",\"max_tokens\":9,\"stream\":true}";
-    List<String> legs = legs(protocol, Endpoint.COMPLETIONS, body);
+    List<String> steps = steps(protocol, Endpoint.COMPLETIONS, body);
 
-    assertThat(legs).allSatisfy(step -> assertThat(step).contains("\"mine\":1"));
+    assertThat(steps).allSatisfy(step -> assertThat(step).contains("\"mine\":1"));
     if (protocol.equals("lmcache")) {
-      assertThat(legs.removeFirst()).contains("\"disagg_spec\"").doesNotContain("bootstrap");
+      assertThat(steps.removeFirst()).contains("\"disagg_spec\"").doesNotContain("bootstrap");
     }
-    assertThat(legs).hasSizeGreaterThan(1).noneMatch(step -> step.contains("planted"));
+    assertThat(steps).hasSizeGreaterThan(1).noneMatch(step -> step.contains("planted"));
   }
 
   /** Some protocols send addresses to the engine in this id. */
@@ -89,12 +89,12 @@ class ForeignFieldsTest {
   @MethodSource("protocols")
   void aClientsResponseIdReachesNoWorker(String protocol) {
     String body = "{\"input\":\"a\"," + PLANTED + ",\"mine\":1}";
-    List<String> legs = legs(protocol, Endpoint.RESPONSES, body);
+    List<String> steps = steps(protocol, Endpoint.RESPONSES, body);
 
-    assertThat(legs).hasSizeGreaterThan(1).allMatch(step -> step.contains("\"mine\":1"));
-    assertThat(legs).noneMatch(step -> step.contains("addr_planted"));
+    assertThat(steps).hasSizeGreaterThan(1).allMatch(step -> step.contains("\"mine\":1"));
+    assertThat(steps).noneMatch(step -> step.contains("addr_planted"));
     boolean spoken = List.of("p2p_nccl", "moriio", "nixl").contains(protocol);
-    assertThat(legs).allMatch(step -> step.contains("\"request_id\"") == spoken);
+    assertThat(steps).allMatch(step -> step.contains("\"request_id\"") == spoken);
   }
 
   @ParameterizedTest
@@ -103,9 +103,9 @@ class ForeignFieldsTest {
     String body =
         "{\"token_ids\":[1,2],\"sampling_params\":{\"max_tokens\":9,"
             + "\"extra_args\":{\"kv_transfer_params\":{\"a\":\"planted\"},\"mine\":1}}}";
-    List<String> legs = legs(protocol, Endpoint.TOKEN_GENERATE, body);
+    List<String> steps = steps(protocol, Endpoint.TOKEN_GENERATE, body);
 
-    assertThat(legs)
+    assertThat(steps)
         .hasSizeGreaterThan(1)
         .allMatch(step -> step.contains("\"mine\":1"))
         .noneMatch(step -> step.contains("planted"));
@@ -115,7 +115,7 @@ class ForeignFieldsTest {
   @ValueSource(strings = {"nixl", "transparent", "orchestrated"})
   void bodiesWithoutForeignFieldsStayUnchanged(String protocol) {
     String body = "{ \"prompt\" : \"a\", \"vllm_xargs\":{ } ,\"max_tokens\":9 }";
-    String decode = legs(protocol, Endpoint.COMPLETIONS, body).get(1);
+    String decode = steps(protocol, Endpoint.COMPLETIONS, body).get(1);
 
     assertThat(decode).contains(protocol.equals("orchestrated") ? body.substring(0, 50) : body);
   }

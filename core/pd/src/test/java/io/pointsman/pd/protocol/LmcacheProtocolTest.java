@@ -1,12 +1,12 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeStep;
 import static io.pointsman.pd.protocol.PlannedExchange.log;
 import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.peer.Receiver;
+import io.pointsman.pd.peer.BlockReceiver;
 import io.pointsman.pd.plan.Continuation;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.NotificationWait;
@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LmcacheProtocolTest {
-  private static final Receiver RECEIVER =
-      new Receiver("10.2.0.21", List.of(8300, 8301), List.of(8400, 8401));
+  private static final BlockReceiver RECEIVER =
+      new BlockReceiver("10.2.0.21", List.of(8300, 8301), List.of(8400, 8401));
   private static final String IDS =
       "{\"model\":\"llama\",\"prompt\":[128000, 9906, 11],\"max_tokens\":200}";
   private static final String ANSWER =
@@ -63,7 +63,7 @@ class LmcacheProtocolTest {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
     Continuation continuation = plan.handover().to(exchange.decode, reply(ANSWER));
 
-    assertThat(log(decodeLeg(continuation), IDS))
+    assertThat(log(decodeStep(continuation), IDS))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/completions
@@ -113,7 +113,7 @@ class LmcacheProtocolTest {
     assertThat(Edits.edited(body, plan.prefill().edits()))
         .contains("\"kv_transfer_params\":{\"disagg_spec\":{")
         .doesNotContain("ret_first_tok");
-    assertThat(Edits.edited(body, decodeLeg(continuation).edits())).isEqualTo(body);
+    assertThat(Edits.edited(body, decodeStep(continuation).edits())).isEqualTo(body);
     assertThat(((Continuation.Decode) continuation).first()).isNull();
   }
 
@@ -125,7 +125,7 @@ class LmcacheProtocolTest {
     Continuation continuation =
         plan.handover().to(exchange.decode, reply(ANSWER.replace("\"length\"", "\"stop\"")));
 
-    assertThat(Edits.edited(body, decodeLeg(continuation).edits())).isEqualTo(body);
+    assertThat(Edits.edited(body, decodeStep(continuation).edits())).isEqualTo(body);
   }
 
   @ParameterizedTest
@@ -136,7 +136,7 @@ class LmcacheProtocolTest {
     Continuation continuation =
         plan.handover().to(exchange.decode, reply(ANSWER.replace("\" Hello\"", text)));
 
-    assertThat(Edits.edited(IDS, decodeLeg(continuation).edits())).isEqualTo(IDS);
+    assertThat(Edits.edited(IDS, decodeStep(continuation).edits())).isEqualTo(IDS);
     assertThat(((Continuation.Decode) continuation).first()).isNull();
   }
 
@@ -156,7 +156,7 @@ class LmcacheProtocolTest {
     String body = "{\"messages\":[],\"tools\":[],\"max_tokens\":200}";
     PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, body);
 
-    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply(ANSWER))), body))
+    assertThat(log(decodeStep(plan.handover().to(exchange.decode, reply(ANSWER))), body))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/chat/completions
@@ -172,7 +172,7 @@ class LmcacheProtocolTest {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
 
     assertThat(
-            Edits.edited(IDS, decodeLeg(plan.handover().to(exchange.decode, reply("{}"))).edits()))
+            Edits.edited(IDS, decodeStep(plan.handover().to(exchange.decode, reply("{}"))).edits()))
         .isEqualTo(IDS);
   }
 

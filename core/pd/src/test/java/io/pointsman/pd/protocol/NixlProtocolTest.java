@@ -1,6 +1,6 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeStep;
 import static io.pointsman.pd.protocol.PlannedExchange.log;
 import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static java.util.Objects.requireNonNull;
@@ -72,7 +72,7 @@ class NixlProtocolTest {
   void decodeGetsTheClientsBodyAndThePrefillParametersByteForByte() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, BODY);
 
-    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, answer(HANDED_OVER))), BODY))
+    assertThat(log(decodeStep(plan.handover().to(exchange.decode, answer(HANDED_OVER))), BODY))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/chat/completions
@@ -92,7 +92,7 @@ class NixlProtocolTest {
     for (String params : new String[] {"null", HANDED_OVER}) {
       assertThat(
               Edits.edited(
-                  body, decodeLeg(plan.handover().to(exchange.decode, answer(params))).edits()))
+                  body, decodeStep(plan.handover().to(exchange.decode, answer(params))).edits()))
           .doesNotContain("evil");
     }
   }
@@ -103,7 +103,7 @@ class NixlProtocolTest {
 
     assertThat(
             Edits.edited(
-                BODY, decodeLeg(plan.handover().to(exchange.decode, answer("null"))).edits()))
+                BODY, decodeStep(plan.handover().to(exchange.decode, answer("null"))).edits()))
         .isEqualTo(BODY);
   }
 
@@ -118,7 +118,7 @@ class NixlProtocolTest {
         .isEqualTo(
             "{\"model\":\"llama\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],"
                 + "\"max_tokens\":1,\"stream\":false}");
-    assertThat(decodeLeg(plan.handover().to(exchange.otherDecode, answer(HANDED_OVER))).worker())
+    assertThat(decodeStep(plan.handover().to(exchange.otherDecode, answer(HANDED_OVER))).worker())
         .isSameAs(exchange.otherDecode);
   }
 
@@ -141,7 +141,8 @@ class NixlProtocolTest {
     String params = HANDED_OVER.replace("\"localhost\"", "\"" + said + "\"");
 
     assertThat(
-            Edits.edited("{}", decodeLeg(plan.handover().to(ruled.decode, answer(params))).edits()))
+            Edits.edited(
+                "{}", decodeStep(plan.handover().to(ruled.decode, answer(params))).edits()))
         .isEqualTo(
             "{\"kv_transfer_params\":"
                 + HANDED_OVER.replace("\"localhost\"", "\"" + sent + "\"")
@@ -190,7 +191,7 @@ class NixlProtocolTest {
     assertThat(promise.kept()).rejects(answer("null"), answer(HANDED_OVER), answer("{}"));
     assertThat(
             Edits.edited(
-                "{}", decodeLeg(promise.fetch().to(exchange.decode, answer(HANDED_OVER))).edits()))
+                "{}", decodeStep(promise.fetch().to(exchange.decode, answer(HANDED_OVER))).edits()))
         .isEqualTo("{\"kv_transfer_params\":" + HANDED_OVER + "}");
   }
 

@@ -117,7 +117,7 @@ final class PlannedExchange {
     return out.append('\n').append(Edits.edited(body, step.edits())).append('\n').toString();
   }
 
-  static PdStep decodeLeg(Continuation continuation) {
+  static PdStep decodeStep(Continuation continuation) {
     return switch (continuation) {
       case Continuation.Decode decode -> decode.step();
       case Continuation.Complete complete -> throw new AssertionError(complete);
@@ -125,7 +125,7 @@ final class PlannedExchange {
   }
 
   /**
-   * Checks that blocks of a finished prefill are held until it is cancelled or a short decode
+   * Checks that blocks of a finished prefill stay reserved until it is cancelled or a short decode
    * request fetches them.
    */
   static void heldUnlessCancelled(PdPlan.Concurrent plan, Terms.Bond bond) {

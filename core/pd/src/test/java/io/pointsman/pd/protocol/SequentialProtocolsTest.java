@@ -1,6 +1,6 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeStep;
 import static io.pointsman.pd.protocol.PlannedExchange.log;
 import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -32,7 +32,7 @@ class SequentialProtocolsTest {
 
             {"prompt": "a","max_tokens": 1,"stream": false}
             """);
-    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply("{}"))), BODY))
+    assertThat(log(decodeStep(plan.handover().to(exchange.decode, reply("{}"))), BODY))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/completions
@@ -53,7 +53,7 @@ class SequentialProtocolsTest {
 
     assertThat(Edits.edited(BODY, plan.prefill().edits()))
         .isEqualTo("{\"prompt\": \"a\",\"max_tokens\": 1,\"stream\": false}");
-    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply(answer))), BODY))
+    assertThat(log(decodeStep(plan.handover().to(exchange.decode, reply(answer))), BODY))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/completions
@@ -82,7 +82,7 @@ class SequentialProtocolsTest {
             {"prompt": "a","max_tokens": 1,"stream": false}
             """
                 .formatted(id));
-    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply("{}"))), BODY))
+    assertThat(log(decodeStep(plan.handover().to(exchange.decode, reply("{}"))), BODY))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/completions
@@ -115,7 +115,7 @@ class SequentialProtocolsTest {
                 .formatted(id, id));
     assertThat(
             log(
-                decodeLeg(plan.handover().to(new PlannedExchange("p2p_nccl").decode, reply("{}"))),
+                decodeStep(plan.handover().to(new PlannedExchange("p2p_nccl").decode, reply("{}"))),
                 body))
         .isEqualTo(
             """

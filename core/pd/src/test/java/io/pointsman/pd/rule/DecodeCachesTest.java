@@ -31,7 +31,7 @@ class DecodeCachesTest {
   private static String holder(PdTestFleet fleet) {
     return switch (fleet.placed(fleet.router.decide(request(64)))) {
       case Placement.Single single -> {
-        assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+        assertThat(single.rule()).isEqualTo(SplitRule.CACHED_ON_DECODE);
         single.lease().ignored();
         yield single.lease().worker().id();
       }
@@ -56,7 +56,7 @@ class DecodeCachesTest {
     assertThat(holder(fleet)).isEqualTo("d0");
     restart(fleet, "d0");
     serve(fleet, "d0");
-    assertThat(holder(fleet)).as("the first thing heard after it").isEqualTo("d0");
+    assertThat(holder(fleet)).as("the first report after it").isEqualTo("d0");
   }
 
   /** With few and with many holders, because the index stores them differently. */

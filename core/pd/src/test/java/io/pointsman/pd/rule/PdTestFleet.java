@@ -6,7 +6,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.TestFleet;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -36,6 +36,9 @@ final class PdTestFleet implements EngineListener {
   /** Runs each time the engine or the router reads the time. */
   Runnable clock = () -> {};
 
+  /** Runs after each new snapshot of the fleet, before the engine uses it. */
+  Runnable beforeEngine = () -> {};
+
   int routed;
   int settled;
 
@@ -51,18 +54,19 @@ final class PdTestFleet implements EngineListener {
     for (int i = 0; i < decode; i++) {
       add("d" + i, Role.DECODE, 0);
     }
-    DecodeCaches held = new DecodeCaches(1 << 20, MAX_WORKERS);
+    DecodeCaches caches = new DecodeCaches(1 << 20, MAX_WORKERS);
     PolicySetup decodes =
         decodePolicy.equals(JointPolicy.NAME)
             ? new PolicySetup(
-                new JointPolicy(held, settings.maxLoadGap(), workers.random), List.of())
+                new JointPolicy(caches, settings.maxLoadGap(), workers.random), List.of())
             : policy(decodePolicy);
     StagePolicies policies =
-        new StagePolicies(policy("least_load"), policy("cache_aware"), decodes.with(held));
+        new StagePolicies(policy("least_load"), policy("cache_aware"), decodes.with(caches));
+    workers.fleet.listen(_ -> beforeEngine.run());
     engine =
         new RoutingEngine(
             workers.fleet, policies, EngineSettings.DEFAULTS, this, this::now, workers.random);
-    router = new SplitRouter(engine, held, settings, this::now);
+    router = new SplitRouter(engine, caches, settings, this::now);
   }
 
   private long now() {
@@ -159,7 +163,7 @@ final class PdTestFleet implements EngineListener {
   }
 
   @Override
-  public void routed(RoutingRequest request, Lease lease) {
+  public void routed(RoutingRequest request, LeaseView lease) {
     routed++;
   }
 
@@ -169,7 +173,7 @@ final class PdTestFleet implements EngineListener {
   }
 
   @Override
-  public void settled(Lease lease, Outcome outcome) {
+  public void settled(LeaseView lease, Outcome outcome) {
     settled++;
   }
 

@@ -15,8 +15,8 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.pd.choice.SplitChoice;
 import io.pointsman.pd.choice.SplitChoices;
+import io.pointsman.pd.peer.BlockReceiver;
 import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SplitChoicesTest {
   private static final Duration TTL = Duration.ofSeconds(30);
   private static final ProtocolSettings WITH_RECEIVER =
-      ProtocolSettings.DEFAULTS.withReceiver(new Receiver("h", List.of(1), List.of(2)));
+      ProtocolSettings.DEFAULTS.withReceiver(new BlockReceiver("h", List.of(1), List.of(2)));
 
   private final PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 2);
   private final Choices choices = choices(fleet, ExternalLeaseSettings.DEFAULTS);
@@ -78,8 +78,8 @@ class SplitChoicesTest {
 
     for (SplitChoices.Asked each : List.of(chosen, pointed)) {
       SplitRequest request = each.request();
-      assertThat(request.whole().heard() || request.wholeByPrefill().heard()).isFalse();
-      assertThat(request.prefill().heard() || request.decode().heard()).isFalse();
+      assertThat(request.whole().observed() || request.wholeByPrefill().observed()).isFalse();
+      assertThat(request.prefill().observed() || request.decode().observed()).isFalse();
     }
   }
 

@@ -9,6 +9,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -19,7 +20,11 @@ import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.Placement.Split;
 import io.pointsman.pd.rule.SplitDecision.Refused;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +48,82 @@ class SplitRouterTest {
     assertThat(split.decode().worker().spec().role()).isEqualTo(Role.DECODE);
     assertThat(split.decode().worker().reserved()).isEqualTo(1);
     assertThat(split.rule()).isEqualTo(SplitRule.SPLIT);
+    assertThat(fleet.inFlight()).isEqualTo(2);
+  }
+
+  @Test
+  void aRequestThatBeganBeforeTheEndOfTheSplitFindsTheEngineOfItsRole() {
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 2);
+    SplitRequest began = request(4);
+    Split split = fleet.split(began);
+    String failed = split.decode().worker().id();
+    Fleet workers = fleet.workers.fleet;
+    List<Worker> before = workers.snapshot().workers();
+    workers.replace(
+        before, before.stream().map(each -> each.spec().withRole(Role.REGULAR)).toList());
+    began.decode().exclude(fleet.worker(failed));
+
+    assertThat(fleet.router.decodeAgain(began)).isInstanceOf(Refused.class);
+    fleet.router.replaced();
+    Single single = fleet.single(fleet.router.decodeAgain(began));
+    assertThat(single.lease().worker().earlierRole()).isEqualTo(Role.DECODE);
+    assertThat(single.lease().worker().id()).isNotEqualTo(failed);
+    single.lease().ignored();
+  }
+
+  /** The decision begins between the fleet's new snapshot and the engine's use of it. */
+  @Test
+  void aRequestIsDecidedAgainIfTheEngineFollowsTheFleetMeanwhile() throws Exception {
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
+    FutureTask<SplitDecision> asked =
+        new FutureTask<>(() -> fleet.router.decide(request(4, facts(2, 64))));
+    Thread asking = new Thread(asked);
+    CompletableFuture<Boolean> looked = new CompletableFuture<>();
+    CompletableFuture<Boolean> replaced = new CompletableFuture<>();
+    fleet.clock =
+        () -> {
+          if (Thread.currentThread().equals(asking)) {
+            looked.complete(true);
+            replaced.join();
+          }
+        };
+    Fleet workers = fleet.workers.fleet;
+    fleet.beforeEngine =
+        () -> {
+          if (!workers.snapshot().pool(Role.REGULAR).isEmpty()) {
+            asking.start();
+            looked.orTimeout(60, TimeUnit.SECONDS).join();
+          }
+        };
+    List<Worker> before = workers.snapshot().workers();
+    workers.replace(
+        before, before.stream().map(each -> each.spec().withRole(Role.REGULAR)).toList());
+    replaced.complete(true);
+
+    Single single = fleet.single(asked.get(60, TimeUnit.SECONDS));
+    assertThat(single.lease().worker().spec().role()).isEqualTo(Role.REGULAR);
+  }
+
+  @Test
+  void prefillThatComesWhileItIsRefusedIsUsed() {
+    PdTestFleet fleet = new PdTestFleet(whole(false, false, false), 1, 1);
+    SplitRequest request = request(4);
+    Split first = fleet.split(request);
+    first.prefill().failed(Failure.ERROR);
+    request.prefill().exclude(first.prefill().worker());
+    fleet.workers.fleet.remove("p0");
+    AtomicInteger readings = new AtomicInteger();
+    fleet.clock =
+        () -> {
+          // The first reading is before the pick, the second is for the reason of the refusal.
+          if (readings.incrementAndGet() == 2) {
+            fleet.add("p1", Role.PREFILL, 0);
+          }
+        };
+
+    Split second = (Split) fleet.placed(fleet.router.prefillAgain(request, first.decode()));
+    assertThat(second.prefill().worker().id()).isEqualTo("p1");
+    assertThat(second.decode().worker().id()).isEqualTo("d0");
     assertThat(fleet.inFlight()).isEqualTo(2);
   }
 
@@ -114,7 +195,7 @@ class SplitRouterTest {
 
     SplitRequest again = request(66);
     Single single = fleet.single(fleet.router.decide(again));
-    assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    assertThat(single.rule()).isEqualTo(SplitRule.CACHED_ON_DECODE);
     assertThat(single.lease().worker().id()).isEqualTo(holder);
     assertThat(single.lease().cachedTokens()).isEqualTo(64 * 16);
     assertThat(again.decode().result().reason()).isEqualTo(PickReason.PREFIX_HIT);
@@ -126,7 +207,7 @@ class SplitRouterTest {
 
   /** A prompt that a decode worker rejected (4xx) is not in its cache. */
   @Test
-  void aRefusedPromptIsNotHeld() {
+  void aRefusedPromptIsNotCached() {
     PdTestFleet fleet =
         new PdTestFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 1);
     Split first = fleet.split(request(64));
@@ -138,7 +219,7 @@ class SplitRouterTest {
     second.prefill().succeeded();
     second.decode().succeeded();
     assertThat(fleet.placed(fleet.router.decide(request(64))).rule())
-        .isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+        .isEqualTo(SplitRule.CACHED_ON_DECODE);
   }
 
   @Test
@@ -162,7 +243,7 @@ class SplitRouterTest {
     }
 
     Single single = fleet.single(fleet.router.decide(request(64)));
-    assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    assertThat(single.rule()).isEqualTo(SplitRule.CACHED_ON_DECODE);
     assertThat(single.lease().worker().id()).isEqualTo("d5");
   }
 
@@ -479,7 +560,7 @@ class SplitRouterTest {
     assertThat(aloneOn(fleet, decode)).isEqualTo("r0");
     assertThat(behind(fleet, 1, decode)).as("r0 is full").isEqualTo(Role.REGULAR);
     assertThat(behind(fleet, 1, Set.of(Role.REGULAR)))
-        .as("those that wait could have it served by decode too")
+        .as("a decode worker could also serve the waiting requests")
         .isEqualTo(Role.REGULAR);
     assertThat(fleet.inFlight()).isEqualTo(1);
     assertThat(fleet.rejected).isEmpty();
@@ -496,8 +577,8 @@ class SplitRouterTest {
 
     assertThat(behind(fleet, 80, prefill)).isEqualTo(Role.PREFILL);
     assertThat(aloneOn(fleet, prefill)).isEqualTo("d0");
-    Single held = fleet.single(fleet.router.decideBehind(request(64), prefill));
-    assertThat(held.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    Single alone = fleet.single(fleet.router.decideBehind(request(64), prefill));
+    assertThat(alone.rule()).isEqualTo(SplitRule.CACHED_ON_DECODE);
     assertThat(behind(fleet, 64, Set.of(Role.PREFILL, Role.DECODE))).isEqualTo(Role.DECODE);
   }
 

@@ -132,15 +132,13 @@ public record AdmissionSettings(
   }
 
   /**
-   * Status for a request that cannot wait in the queue while all workers of {@code model} are busy.
-   * It is 429 if there is a queue that answers 429 when full; 503 otherwise. Proxies that request
-   * decisions forward these two.
+   * True if requests for {@code model} have a queue that answers 429 when it is full.
    *
    * @param model null if the request names none
    */
-  public int busyStatus(@Nullable String model) {
+  public boolean answersTooMany(@Nullable String model) {
     ModelLimit own = ofModel(model);
-    return own == null ? busyStatus() : with(own).busyStatus();
+    return own == null ? answersTooMany() : with(own).answersTooMany();
   }
 
   private @Nullable ModelLimit ofModel(@Nullable String model) {
@@ -156,7 +154,7 @@ public record AdmissionSettings(
     return ofBase;
   }
 
-  private int busyStatus() {
-    return maxConcurrentRequests > 0 && queueFullStatus == TOO_MANY ? TOO_MANY : 503;
+  private boolean answersTooMany() {
+    return maxConcurrentRequests > 0 && queueFullStatus == TOO_MANY;
   }
 }

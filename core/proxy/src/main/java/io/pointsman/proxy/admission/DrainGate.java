@@ -80,7 +80,7 @@ public final class DrainGate {
   }
 
   /** True if idle connections to the admin listener must make room for others. */
-  public boolean adminCrowded() {
+  public boolean adminNeedsRoom() {
     return adminFull.getAsBoolean();
   }
 
@@ -91,7 +91,7 @@ public final class DrainGate {
   }
 
   /** True if idle connections must make room for others. */
-  public boolean crowded(long now) {
+  public boolean needsRoom(long now) {
     return full.getAsBoolean() || (wasShort && shortUntil - now > 0);
   }
 }

@@ -242,7 +242,7 @@ final class FairQueue {
    * Removes the request that gives way to another one: the last request of the client with the most
    * requests of the lowest priority.
    *
-   * @return null if the other request itself has to give way
+   * @return null if the other request has to give way
    */
   @Nullable Waiter giveWay(QueuedRequest to) {
     Priority lowest = null;

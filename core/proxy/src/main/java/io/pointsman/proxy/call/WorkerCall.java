@@ -20,6 +20,7 @@ import io.pointsman.proxy.upstream.UpstreamPool;
 import io.pointsman.proxy.upstream.UpstreamUser;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.proxy.wire.SentKey;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -130,6 +131,9 @@ public abstract class WorkerCall implements UpstreamUser {
    * @param in the bytes after the head; ownership passes to this method
    */
   protected abstract void answers(ResponseHead head, ByteBuf in);
+
+  /** The key in the request that was sent. Called for errors only. */
+  protected abstract SentKey sentKey();
 
   /** Reports more bytes of the body. Their ownership passes to this method. */
   protected abstract void body(ByteBuf in);
@@ -274,7 +278,7 @@ public abstract class WorkerCall implements UpstreamUser {
       case AWAITING_HEAD -> awaitHead(bytes);
       case HOLDING -> {
         active();
-        hold(bytes);
+        buffer(bytes);
       }
       case ANSWERING -> {
         active();
@@ -311,9 +315,10 @@ public abstract class WorkerCall implements UpstreamUser {
               bytes,
               method,
               state.allocator(),
-              state.server().retry().maxBackoff());
+              state.server().live().retry().maxBackoff(),
+              sentKey());
       phase = Phase.HOLDING;
-      hold(in);
+      buffer(in);
     } else {
       phase = Phase.ANSWERING;
       answers(head, in);
@@ -333,16 +338,16 @@ public abstract class WorkerCall implements UpstreamUser {
     return head.status() == OK && head.eventStream() && !head.encoded();
   }
 
-  private void hold(ByteBuf in) {
+  private void buffer(ByteBuf in) {
     BufferedResponse error = buffered;
     if (error == null) {
       in.release();
     } else if (!error.keep(in)) {
       fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
     } else if (error.complete()) {
-      heldWhole(error);
+      bufferedWhole(error);
     } else if (error.bytes() > mostBuffered) {
-      passHeld(error);
+      passBuffered(error);
     }
   }
 
@@ -352,14 +357,14 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   /** Stops to buffer {@code part}. The subclass gets it and the rest of the answer. */
-  protected final void passHeld(BufferedResponse part) {
+  protected final void passBuffered(BufferedResponse part) {
     buffered = null;
     phase = Phase.ANSWERING;
     state.head().parse(part.head(), part.head().length);
     answers(state.head(), part.takeBody());
   }
 
-  private void heldWhole(BufferedResponse error) {
+  private void bufferedWhole(BufferedResponse error) {
     buffered = null;
     complete(error.surplus());
     if (error.engineEnded()) {
@@ -414,7 +419,7 @@ public abstract class WorkerCall implements UpstreamUser {
   private void closedWhileHolding(boolean orderly) {
     BufferedResponse error = buffered;
     if (error != null && orderly && error.endOfConnection()) {
-      heldWhole(error);
+      bufferedWhole(error);
     } else {
       boolean computed = error != null && error.status() < 400;
       fail(computed ? resetReason() : RetryReason.RESET, ProxyError.UPSTREAM_RESET);

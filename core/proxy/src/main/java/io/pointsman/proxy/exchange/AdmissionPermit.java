@@ -16,7 +16,7 @@ final class AdmissionPermit implements Admission.Waiter {
   /** Receiver of the result. */
   interface Holder {
     /** Reports that the request is admitted. */
-    void placeTaken();
+    void admitted();
 
     /** Reports that the queue timeout has expired. */
     void waitedTooLong();
@@ -43,7 +43,7 @@ final class AdmissionPermit implements Admission.Waiter {
   AdmissionPermit(LoopState state, Holder holder) {
     this.state = state;
     this.holder = holder;
-    admission = state.server().admissions().of(null);
+    admission = state.server().live().admissions().of(null);
   }
 
   /** The queue of this request, after {@link #enter}. */
@@ -62,7 +62,7 @@ final class AdmissionPermit implements Admission.Waiter {
     switch (admission.enter(this)) {
       case ADMITTED -> {
         phase = Phase.HELD;
-        holder.placeTaken();
+        holder.admitted();
       }
       case QUEUED -> {
         phase = Phase.WAITING;
@@ -123,7 +123,7 @@ final class AdmissionPermit implements Admission.Waiter {
     phase = Phase.HELD;
     cancelTimer();
     state.server().listener().on(new QueueWaitEnded(state.now() - queuedAt, true));
-    holder.placeTaken();
+    holder.admitted();
   }
 
   private void tooLong() {

@@ -43,6 +43,12 @@ final class AnswerWriter {
   /** Form of the answer; null for the worker's. */
   private @Nullable RerankForm rerank;
 
+  /** True if the worker computes the response after its answer. */
+  private boolean background;
+
+  /** Id of the response that was recorded as work in the background; null if there is none. */
+  private @Nullable String begun;
+
   /** Header lines about the limits of the client, in place of the worker's; empty for none. */
   private String limits = "";
 
@@ -76,8 +82,8 @@ final class AnswerWriter {
             ? new ResponseIdSniffer(new BodyFraming(answer, head.method()))
             : null;
     String lines =
-        changes.lines() + server.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
-    if (server.headers().workerHeader()) {
+        changes.lines() + server.live().cors().lines(head) + "x-request-id: " + requestId + "\r\n";
+    if (server.live().headers().workerHeader()) {
       lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
     if (!limits.isEmpty()) {
@@ -89,7 +95,7 @@ final class AnswerWriter {
     answer.leaveOut("access-control-");
     boolean keep = client.replies().mayKeep(head, received);
     BodyRewrite stageError =
-        server.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
+        server.live().headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
     if (stageError != null) {
       answer.leaveOut("content-type:");
       lines += "content-type: application/json\r\n";
@@ -120,6 +126,19 @@ final class AnswerWriter {
   /** Adds header lines about the limits of the client to the answer. */
   void limits(String lines) {
     limits = lines;
+  }
+
+  /** Records new responses as work in the background of their workers. */
+  void background() {
+    background = true;
+  }
+
+  /** Reports that the client has the complete answer. A stream ends with its response. */
+  void complete() {
+    Worker by = report.worker();
+    if (begun != null && by != null && report.streamed()) {
+      by.background().ended(begun);
+    }
   }
 
   /** Gives the request's answer the form of vllm-router's rerank answers. */
@@ -162,8 +181,13 @@ final class AnswerWriter {
     Worker by = report.worker();
     ResponseIdSniffer learning = ids;
     if (learning != null && by != null && report.status() < 300) {
-      boolean done = learning.learn(bytes, by, server.owners(), server.owner(head));
-      report.creates(learning.id());
+      boolean done = learning.learn(bytes, by, server.owners(), () -> server.owner(head));
+      String created = learning.id();
+      report.creates(created);
+      if (background && created != null) {
+        by.background().began(created);
+        begun = created;
+      }
       ids = done ? null : learning;
     }
   }

@@ -170,7 +170,7 @@ final class AskingExchange implements ClientStream {
         .replies()
         .reply(
             head,
-            client.state().server().requestIds().of(head),
+            client.state().server().live().requestIds().of(head),
             Reply.of(error, error.message()),
             received,
             error,

@@ -18,9 +18,11 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.telemetry.RequestEvent.ModelMissing;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.proxy.wire.SentKey;
 import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.event.EventKind;
 import java.time.Duration;
@@ -28,10 +30,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One attempt of a request on one worker. Its answer goes to the client. An error is buffered while
- * a retry is possible; any other answer is relayed. Belongs to the event loop.
+ * a retry is possible; any other answer is relayed. It is one class because its buffer, its relay
+ * and its timeouts share the state of one answer. Belongs to the event loop.
  */
 final class Attempt extends WorkerCall {
   private static final int OK = 200;
+  private static final int NOT_FOUND = 404;
 
   /**
    * Maximum delay of the first output after the event that announces it. An error in its place
@@ -162,11 +166,17 @@ final class Attempt extends WorkerCall {
     parts.report().headArrived(activeAt());
     boolean buffered =
         retries.holds(status)
+            || (status == NOT_FOUND && listsModel())
             || (inOnePiece(head) && AnswerReader.showsAborts(parts.endpoint(), head));
     if (!buffered) {
       return NOT_BUFFERED;
     }
     return good(status) ? MOST_WHOLE : BufferedResponse.MOST_BYTES;
+  }
+
+  @Override
+  protected SentKey sentKey() {
+    return headWriter().key(parts.head());
   }
 
   /** False if the answer may be a stream in another format, for example lines of JSON. */
@@ -199,9 +209,19 @@ final class Attempt extends WorkerCall {
     owner.ended(this, result);
   }
 
+  /** True if the worker has listed the model of the request. */
+  private boolean listsModel() {
+    String model = context.facts().model();
+    return model != null && worker().models().contains(model);
+  }
+
   private void buffered(BufferedResponse answer) {
     if (good(answer.status())) {
       relayWhole(answer);
+      return;
+    }
+    if (answer.status() == NOT_FOUND && !retries.goesOnAfter(NOT_FOUND)) {
+      notFound(answer);
       return;
     }
     if (answer.busy()) {
@@ -211,6 +231,20 @@ final class Attempt extends WorkerCall {
       settle();
     }
     end(new AttemptResult.Refused(answer));
+  }
+
+  /** Handles a 404. An engine that has restarted may not serve its earlier models. */
+  private void notFound(BufferedResponse answer) {
+    String model = context.facts().model();
+    if (model != null && answer.lacksModel(model)) {
+      state.server().listener().on(new ModelMissing(worker(), model));
+      if (retries.anotherWithoutModel()) {
+        lease.ignored();
+        end(new AttemptResult.Refused(answer));
+        return;
+      }
+    }
+    relayWhole(answer);
   }
 
   private void relayWhole(BufferedResponse answer) {
@@ -235,7 +269,11 @@ final class Attempt extends WorkerCall {
       lease.refused();
       faults().answered(false);
     } else {
-      lease.succeeded();
+      if (tunnel) {
+        lease.sessionEnded();
+      } else {
+        lease.succeeded();
+      }
       faults().answered(true);
     }
   }
@@ -273,7 +311,7 @@ final class Attempt extends WorkerCall {
     if (head.switchesToWebSocket()) {
       tunnel(begun);
     }
-    begun.signals(lease.observed() ? AnswerSignals.of(lease, head, reading) : null);
+    begun.signals(lease.observed() ? AnswerSignals.of(lease, head) : null);
     if (head.status() == OK && head.eventStream() && retries.mayRepeat()) {
       begun.headWaits();
     }
@@ -292,7 +330,6 @@ final class Attempt extends WorkerCall {
   /** Passes the client's bytes on. From its head on, another worker cannot take over. */
   private void tunnel(RelayedAnswer begun) {
     tunnel = true;
-    lease.session();
     begun.sendHead();
     context.upload().tunnel();
   }
@@ -327,7 +364,7 @@ final class Attempt extends WorkerCall {
       worker().shutsDown();
     }
     under.report(in, kind, !produced && under.begun(), activeAt());
-    boolean open = under.headHeld();
+    boolean open = under.headBuffered();
     boolean unsent = open || (engineEnd != EngineEnd.NONE && under.unsent());
     if (unsent && kind.failed()) {
       in.release();
@@ -425,7 +462,10 @@ final class Attempt extends WorkerCall {
   private void finish(RelayedAnswer under, boolean surplus) {
     answered = true;
     complete(surplus);
-    under.complete();
+    if (reader != null && !tunnel) {
+      // The counts of a WebSocket are sums over all its answers.
+      lease.reported(reader.usage());
+    }
     reportCounts();
     settle();
     end(new AttemptResult.Answered(status, under.relay()));
@@ -447,6 +487,11 @@ final class Attempt extends WorkerCall {
    */
   private void breakOff(Failure failure, ProxyError error) {
     RelayedAnswer under = relayed;
+    if (under != null && under.hasLastEvent() && under.relay().endAfterEvent()) {
+      // An error behind the last event would make clients drop the complete answer.
+      finish(under, true);
+      return;
+    }
     boolean unstarted = !begun();
     drop();
     boolean byEngine = failure == Failure.ERROR && (unstarted || engineEnd == EngineEnd.DEATH);
@@ -500,7 +545,7 @@ final class Attempt extends WorkerCall {
         }
       }
       case HOLDING -> {
-        checkHeld(now, silent, timeouts);
+        checkBuffered(now, silent, timeouts);
       }
       case ANSWERING -> checkRelay(now, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
@@ -523,7 +568,7 @@ final class Attempt extends WorkerCall {
     end(new AttemptResult.Unanswered(RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT));
   }
 
-  private void checkHeld(long now, long silent, TimeoutSettings timeouts) {
+  private void checkBuffered(long now, long silent, TimeoutSettings timeouts) {
     BufferedResponse part = buffered();
     boolean waits = part != null && good(part.status()) && part.bytes() == 0;
     Duration limit = waits ? firstByte(timeouts) : timeouts.idle();
@@ -532,7 +577,7 @@ final class Attempt extends WorkerCall {
     } else if (part != null && good(part.status()) && part.bytes() > 0) {
       bufferedSince = bufferedSince == 0 ? now : bufferedSince;
       if (now - bufferedSince > MOST_BUFFERED_NANOS) {
-        passHeld(part);
+        passBuffered(part);
         parts.client().flush();
       }
     }
@@ -569,7 +614,7 @@ final class Attempt extends WorkerCall {
     } else if (!begun() && under != null && under.relay().events() && engineGone(under, silent)) {
       endUnbegun(under);
     } else if (!parts.client().writable()) {
-      lease.heldUp();
+      lease.clientPaused();
       if (TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos())) {
         end(new AttemptResult.ClientStalled());
       }
@@ -585,7 +630,7 @@ final class Attempt extends WorkerCall {
       parts.client().flush();
     } else if (under != null
         && TimeoutSettings.passed(Math.min(silent, under.uncommented(now)), keepAliveNanos)
-        && !under.headHeld()) {
+        && !under.headBuffered()) {
       under.comment(now);
       parts.client().flush();
     }

@@ -13,12 +13,14 @@ import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Outdated;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +33,8 @@ import org.slf4j.LoggerFactory;
  * <p>The connection reads during an answer, because otherwise it would not notice that the client
  * leaves. Reading pauses in two cases: the client sends a request ahead, or sends faster than the
  * worker reads. Each case alone suffices.
+ *
+ * <p>It is one class because reading, writing and closing depend on the same state of the channel.
  */
 @SuppressWarnings({
   "FutureReturnValueIgnored", // a failed write closes the connection, which is handled
@@ -57,6 +61,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private final Dispatcher reception;
   private final ConnectionOrigin origin;
   private final RouterReplies replies;
+  private final BooleanSupplier outdated;
   private int index = -1;
   private @Nullable ClientStream current;
   private boolean lingering;
@@ -68,6 +73,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** True if the client's bytes pass undecoded, because it uses another protocol. */
   private boolean tunnel;
+
+  /** True if the client has ended its side of a WebSocket. It can still read. */
+  private boolean inputEnded;
 
   /** True if the current request, if any, accepts the client's bytes. */
   private boolean wanted = true;
@@ -95,6 +103,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     this.state = state;
     this.admin = admin;
     this.channel = channel;
+    outdated = Outdated.of(channel);
     flush = state.flushes().of(channel);
     decoder = new ClientDecoder(this, state);
     reception = new Dispatcher(this);
@@ -129,6 +138,16 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public boolean admin() {
     return admin;
+  }
+
+  @Override
+  public boolean outdated() {
+    return outdated.getAsBoolean();
+  }
+
+  /** True if no further request may follow the present one. */
+  boolean ends() {
+    return server().gate().stopping() || outdated();
   }
 
   LoopState state() {
@@ -265,8 +284,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
-    if (event instanceof ChannelInputShutdownEvent && current != null) {
-      current.clientEnds();
+    if (event instanceof ChannelInputShutdownEvent) {
+      inputEnded = true;
+      if (current != null) {
+        current.clientEnds();
+      }
     }
   }
 
@@ -292,7 +314,12 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void head(RequestHead head) {
     headComing = false;
-    if (protocolSwitch != null && protocolSwitch.asks(head) && !server().gate().stopping()) {
+    if (admin && outdated()) {
+      // The conditions of the listener, for example a certificate, may stand in place of a key.
+      closeAfterWrites();
+      return;
+    }
+    if (protocolSwitch != null && protocolSwitch.asks(head) && !ends()) {
       switching = head;
     } else {
       protocolSwitch = null;
@@ -373,7 +400,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** Reads if the current request accepts bytes and no request waits in the decoder. */
   void updateReading() {
     boolean reading = lingering || (wanted && !decoder.holdsAhead());
-    if (channel.config().isAutoRead() != reading) {
+    // Netty's epoll channel is not registered for events after the end of its input. A wish to read
+    // would then fail and close it before the answer.
+    if (!inputEnded && channel.config().isAutoRead() != reading) {
       channel.config().setAutoRead(reading);
     }
   }
@@ -390,7 +419,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (!closing) {
       since = state.now();
       setReading(true);
-      goOn(keep && !server().gate().draining(), complete);
+      goOn(keep && !server().gate().draining() && !outdated(), complete);
     }
     // Last, because the flush can make the client writable and start the next request.
     flush();
@@ -399,7 +428,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private void goOn(boolean keep, boolean complete) {
     if (keep) {
       decoder.resume();
-    } else if (complete) {
+    } else if (complete || inputEnded) {
       closeAfterWrites();
     } else {
       linger();
@@ -491,7 +520,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       }
       return;
     }
-    TimeoutSettings timeouts = server().timeouts();
+    TimeoutSettings timeouts = server().live().timeouts();
     if (closing) {
       // A closing connection has no further use. It closes even if idle clients have no timeout.
       long idle = timeouts.clientIdle().toNanos();
@@ -514,7 +543,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private void headTimedOut() {
     ProxyError error = ProxyError.REQUEST_TIMEOUT;
-    String id = server().requestIds().make("");
+    String id = server().live().requestIds().make("");
     Reply reply = Reply.of(error, error.message());
     ByteBuf bytes = reply.render(channel.alloc(), id, "connection: close\r\n", true);
     int length = bytes.readableBytes();

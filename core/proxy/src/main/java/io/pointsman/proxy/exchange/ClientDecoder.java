@@ -21,7 +21,7 @@ final class ClientDecoder {
   ClientDecoder(ClientConnection connection, LoopState state) {
     this.connection = connection;
     this.state = state;
-    LimitSettings limits = state.server().limits();
+    LimitSettings limits = state.server().live().limits();
     decoder =
         new RequestDecoder(
             connection,

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
@@ -60,8 +61,8 @@ record CodedBody(BodyCoding coding, boolean known, LimitSettings limits) {
    * True if the worker gets the body as it came. A handler may edit the body for each of its
    * workers, so these get it decoded.
    */
-  boolean forwards(LoopState state) {
-    return limits.decoding() == BodyDecoding.FORWARD && !state.handlers().traits().editsBodies();
+  boolean forwards(RequestHandlers handlers) {
+    return limits.decoding() == BodyDecoding.FORWARD && !handlers.traits().editsBodies();
   }
 
   private long most() {

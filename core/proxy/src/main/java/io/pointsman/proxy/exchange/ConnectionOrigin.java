@@ -13,7 +13,9 @@ import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.retry.FailingClients;
 import io.pointsman.proxy.tls.PeerCertificates;
 import io.pointsman.proxy.wire.ClientAddress;
+import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.proxy.wire.RequestHead;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,9 @@ final class ConnectionOrigin {
   /** Null before the first request. */
   private @Nullable ClientAddress address;
 
+  /** The settings by which the address was read; they can change between two requests. */
+  private @Nullable ForwardedSettings forwarded;
+
   /** The client by its certificate; null if it has none, or before the first request. */
   private @Nullable ClientIdentity certificate;
 
@@ -44,12 +49,15 @@ final class ConnectionOrigin {
   }
 
   /** The client's address. */
+  @SuppressWarnings("ReferenceEquality") // other settings are other objects
   private ClientAddress address() {
+    ForwardedSettings now = server().live().headers().forwarded();
     ClientAddress known = address;
-    if (known == null) {
+    if (known == null || forwarded != now) {
       boolean encrypted = own().pipeline().get(SslHandler.class) != null;
-      known = ClientAddress.of(channel.remoteAddress(), encrypted, server().headers().forwarded());
+      known = ClientAddress.of(channel.remoteAddress(), encrypted, now);
       address = known;
+      forwarded = now;
     }
     return known;
   }
@@ -59,6 +67,23 @@ final class ConnectionOrigin {
     ClientAddress from = address();
     ClientIdentity certified = certified();
     return head.from(from, certified == null ? from.identity(head) : certified);
+  }
+
+  /** True if the client has a verified certificate. */
+  boolean hasCertificate() {
+    return certified() != null;
+  }
+
+  /** True if the connection came to an address that only this machine reaches. */
+  boolean cameToLoopback() {
+    return isLoopback(own().localAddress());
+  }
+
+  /** True for an address that only this machine reaches; another kind of address is one. */
+  static boolean isLoopback(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress local
+        ? local.getAddress().isLoopbackAddress()
+        : address != null;
   }
 
   /** The client by its certificate; null if it has none. */
@@ -95,8 +120,8 @@ final class ConnectionOrigin {
   /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
   void enter() {
     SocketAddress remote = channel.remoteAddress();
-    double most = server().limits().clients().bodyShare();
-    if (most < 1 && !server().headers().forwarded().trusts(remote)) {
+    double most = server().live().limits().clients().bodyShare();
+    if (most < 1 && !server().live().headers().forwarded().trusts(remote)) {
       share = server().bodies().enter(ClientAddress.group(remote), most);
     }
   }

@@ -12,6 +12,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.LimitSettings.Strictness;
 import io.pointsman.proxy.wire.RequestHead;
@@ -45,24 +46,27 @@ final class Dispatcher {
   /** Handles a new head. */
   void begin(RequestHead received) {
     RequestHead head = client.origin().identified(received);
-    RequestHead.Fault fault = head.fault();
+    RequestHead.HeadFault fault = head.fault();
     String problem = fault == null && !client.admin() ? hostProblem(head) : null;
     if (fault != null) {
       refuse(head, error(fault), null);
+    } else if (loops(head)) {
+      refuseLoop(head);
     } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (client.admin()) {
-      beginAdmin(head, found(server().admin().routes(), head));
+      beginAdmin(head, found(server().live().paths().admin().routes(), head));
     } else if (problem != null) {
       refuse(head, ProxyError.ORIGIN_REFUSED, problem, Map.of());
-    } else if (server().cors().preflight(head)) {
+    } else if (server().live().cors().preflight(head)) {
       preflight(head);
     } else if (strictness().methods() && StandardMethods.refusal(head) != null) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, StandardMethods.refusal(head));
-    } else if (head.webSocket() && !server().cors().admitsWebSocket(head)) {
+    } else if (head.webSocket() && !server().live().cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
-      Found found = found(server().admin().onClientPort(), head);
+      Found found =
+          known(head) ? null : found(server().live().paths().admin().onClientPort(), head);
       if (found == null) {
         checkCaller(head);
       } else {
@@ -71,13 +75,25 @@ final class Dispatcher {
     }
   }
 
+  /** True if routers sent the request in a circle. */
+  private boolean loops(RequestHead head) {
+    String via = head.viaRouters();
+    return via != null && server().router().endsLoop(via);
+  }
+
+  /** Ends a circle. */
+  private void refuseLoop(RequestHead head) {
+    ProxyError error = ProxyError.ROUTING_LOOP;
+    refuse(head, error, error.message(), Rejections.loopHeaders(server().router()));
+  }
+
   /** The problem with the request's Host; null if there is none. */
   private @Nullable String hostProblem(RequestHead head) {
-    AllowedHosts hosts = server().hosts();
+    AllowedHosts hosts = server().live().hosts();
     if (hosts.any() || !(client.channel().localAddress() instanceof InetSocketAddress local)) {
       return null;
     }
-    boolean keys = server().callers().known(null) != CallerCheck.Verdict.ADMITTED;
+    boolean keys = server().live().callers().known(null) != CallerCheck.Verdict.ADMITTED;
     return hosts.problem(head.first("host"), keys, local.getPort());
   }
 
@@ -109,12 +125,14 @@ final class Dispatcher {
    * @param found null if there is no such path
    */
   private void beginAdmin(RequestHead head, @Nullable Found found) {
-    AdminGuard guard = server().admin().guard();
+    AdminGuard guard = server().live().paths().admin().guard();
     boolean page = found != null && found.methods.page() && head.method().equals("GET");
     String problem = guard.problem(head, page);
     boolean forPlanes = found != null && found.methods.forPlanes(head.method());
     Caller caller =
-        found != null && found.methods.withoutKey() ? Caller.OPEN : guard.caller(head, forPlanes);
+        found != null && found.methods.withoutKey()
+            ? Caller.OPEN
+            : guard.caller(head, forPlanes, connection());
     if (problem != null) {
       refuse(head, ProxyError.ADMIN_CALL_REFUSED, problem, Map.of());
     } else if (caller == null && guard.knows(head)) {
@@ -132,13 +150,22 @@ final class Dispatcher {
     }
   }
 
+  /** The connection of a call to an admin path. The client port needs no certificate. */
+  private AdminGuard.CallConnection connection() {
+    boolean certified = !client.admin() || client.origin().hasCertificate();
+    boolean loopback = client.origin().cameToLoopback();
+    return new AdminGuard.CallConnection(certified, loopback, client.admin());
+  }
+
   private void refuse(
       RequestHead head, ProxyError error, String detail, Map<String, String> headers) {
     Reply reply = Reply.of(error, detail);
     for (Map.Entry<String, String> each : headers.entrySet()) {
       reply = reply.with(each.getKey(), each.getValue());
     }
-    client.replies().reply(head, server().requestIds().of(head), reply, !head.hasBody(), error, 0);
+    client
+        .replies()
+        .reply(head, server().live().requestIds().of(head), reply, !head.hasBody(), error, 0);
   }
 
   private void checkCaller(RequestHead head) {
@@ -152,7 +179,7 @@ final class Dispatcher {
    *     itself
    */
   private void checkCaller(RequestHead head, @Nullable Caller admin) {
-    CallerCheck callers = server().callers();
+    CallerCheck callers = server().live().callers();
     String authorization = CallerCheck.credentials(head);
     KeyHolder holder = callers.holder(authorization);
     if (holder != null) {
@@ -192,7 +219,7 @@ final class Dispatcher {
         error == ProxyError.INVALID_API_KEY ? refusal.with("www-authenticate", "Bearer") : refusal;
     client
         .replies()
-        .reply(head, server().requestIds().of(head), reply, client.answering(), error, 0);
+        .reply(head, server().live().requestIds().of(head), reply, client.answering(), error, 0);
   }
 
   /**
@@ -202,20 +229,34 @@ final class Dispatcher {
    * @param admin the caller of an admin path; null for a path of clients
    */
   void dispatch(RequestHead admitted, @Nullable Caller admin) {
-    CallerCheck.Principal behind = server().callers().sentFor(admitted, admitted.identity());
+    CallerCheck.Principal behind = server().live().callers().sentFor(admitted, admitted.identity());
     RequestHead head =
         behind == null ? admitted : admitted.onBehalfOf(behind.client(), behind.owner());
-    Found found = found(admin == null ? server().routes() : server().admin().routes(), head);
+    if (admin == null && known(head)) {
+      start(new Exchange(client, head), head);
+      return;
+    }
+    Found found =
+        found(
+            admin == null
+                ? server().live().paths().forClients()
+                : server().live().paths().admin().routes(),
+            head);
     if (found != null) {
       beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);
       return;
     }
+    if (admin != null) {
+      // The path has ended while its key was checked. It is no path of the workers.
+      refuse(head, ProxyError.NOT_FOUND, ProxyError.NOT_FOUND.message(), Map.of());
+      return;
+    }
     String normal = Paths.normal(head.uri());
     RequestHead compared = normal.equals(head.uri()) ? head : head.at(normal);
-    boolean known =
+    boolean ofEndpoint =
         Paths.sendable(normal)
             && Endpoint.of(compared.method(), compared.uri()) != Endpoint.TRANSPARENT;
-    RequestHead sent = known ? compared : head;
+    RequestHead sent = ofEndpoint ? compared : head;
     LocalEndpoint refusal = refusal(compared, sent);
     String allowed =
         strictness().methods() ? StandardMethods.refusal(compared, strictness()) : null;
@@ -224,8 +265,23 @@ final class Dispatcher {
     } else if (allowed != null) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, allowed);
     } else {
+      if (normal.equals(head.uri()) && !ofAdmin(head)) {
+        client.state().knownPaths().add(head.method(), head.uri());
+      }
       start(new Exchange(client, sent), sent);
     }
+  }
+
+  private boolean known(RequestHead head) {
+    return client.state().knownPaths().contains(head.method(), head.uri());
+  }
+
+  /**
+   * True for a connection of the admin listener and for an admin path. The context may have changed
+   * since the path was compared with those.
+   */
+  private boolean ofAdmin(RequestHead head) {
+    return client.admin() || found(server().live().paths().admin().onClientPort(), head) != null;
   }
 
   /**
@@ -234,7 +290,7 @@ final class Dispatcher {
    */
   @SuppressWarnings("ReferenceEquality") // tests for the same object
   private @Nullable LocalEndpoint refusal(RequestHead compared, RequestHead sent) {
-    ClosedPaths closed = server().admin().closed();
+    ClosedPaths closed = server().live().paths().admin().closed();
     LocalEndpoint refusal = closed.at(compared.method(), compared.path());
     return refusal != null || sent == compared
         ? refusal
@@ -260,7 +316,7 @@ final class Dispatcher {
     }
   }
 
-  private static ProxyError error(RequestHead.Fault fault) {
+  private static ProxyError error(RequestHead.HeadFault fault) {
     return switch (fault) {
       case MALFORMED -> ProxyError.MALFORMED_REQUEST;
       case URI_TOO_LONG -> ProxyError.URI_TOO_LONG;
@@ -274,26 +330,29 @@ final class Dispatcher {
    * Refuses a request and closes the connection, because the bytes after the head are unreliable.
    */
   private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
-    Reply reply = Reply.of(error, error.message());
+    boolean explained = error == ProxyError.MALFORMED_REQUEST && !head.problem().isEmpty();
+    Reply reply = Reply.of(error, explained ? head.problem() : error.message());
     String id =
-        head.fault() == null ? server().requestIds().of(head) : server().requestIds().make("");
+        head.fault() == null
+            ? server().live().requestIds().of(head)
+            : server().live().requestIds().make("");
     client
         .replies()
         .reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
   }
 
   private void preflight(RequestHead head) {
-    String lines = server().cors().lines(head) + server().cors().preflightLines(head);
+    String lines = server().live().cors().lines(head) + server().live().cors().preflightLines(head);
     Reply reply = new Reply(204, Map.of(), new byte[0]);
     boolean keep = client.replies().mayKeep(head, !head.hasBody());
     String more = lines + head.connectionLine(keep);
     client.write(
-        reply.render(client.channel().alloc(), server().requestIds().of(head), more, false));
+        reply.render(client.channel().alloc(), server().live().requestIds().of(head), more, false));
     client.finished(keep);
   }
 
   private Strictness strictness() {
-    return server().limits().strictness();
+    return server().live().limits().strictness();
   }
 
   /** The present context; it changes when the settings change. */

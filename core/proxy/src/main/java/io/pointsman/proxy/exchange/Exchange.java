@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.body.KeptBody;
@@ -12,6 +13,7 @@ import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.handler.HandledRequest;
 import io.pointsman.proxy.handler.HandlerReport;
 import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.handler.ServedAnswer;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.handler.Waits;
@@ -41,7 +43,8 @@ import org.jspecify.annotations.Nullable;
  * steps are methods in their order: receive the body, decode it if it is compressed, read it,
  * admit, place, attempt, end. A {@link RequestHandler} chooses the workers. An {@link Attempt}
  * reports one {@link AttemptResult}, which leads back to the choice or to the end. Each request
- * ends exactly once. Belongs to the client's event loop.
+ * ends exactly once. It is one class because a second owner of steps could end a request again.
+ * Belongs to the client's event loop.
  */
 final class Exchange
     implements ClientStream,
@@ -92,23 +95,26 @@ final class Exchange
     this.head = head;
     state = client.state();
     server = state.server();
+    RequestHandlers handlers = state.handlers().inForce();
     Endpoint endpoint = Endpoint.of(head.method(), head.uri());
-    String id = server.requestIds().of(head);
-    coded = CodedBody.of(head, endpoint, server.limits());
+    String id = server.live().requestIds().of(head);
+    coded = CodedBody.of(head, endpoint, server.live().limits());
     report =
         new ExchangeReport(head, endpoint, id, state.now(), server.tracer(), server.listener());
     body =
         new RequestBody(
             head,
             state.allocator(),
-            server.limits().maxBufferedBody(),
+            server.live().limits().maxBufferedBody(),
             client.origin().bodies(),
-            !state.handlers().traits().editsBodies() && !coded.decodes());
+            !handlers.traits().editsBodies() && !coded.decodes());
     RequestFaults faults =
         new RequestFaults(
             server.faults(), id, () -> client.origin().failing(head), this::computedInOrder);
     answers = new AnswerWriter(client, head, endpoint, id, report);
-    parts = new ExchangeParts(client, state, server, head, endpoint, report, body, faults, answers);
+    parts =
+        new ExchangeParts(
+            client, state, server, handlers, head, endpoint, report, body, faults, answers);
     upload = new Upload(client, state, body);
     intake = new Intake(parts, coded, this);
     permit = new AdmissionPermit(state, this);
@@ -126,7 +132,7 @@ final class Exchange
     state.count(1);
     server.listener().on(new RequestStarted(parts.endpoint()));
     Reply refusal = coded.refusal();
-    if (head.contentLength() > server.limits().maxBodyBytes()) {
+    if (head.contentLength() > server.live().limits().maxBodyBytes()) {
       end.reply(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (refusal != null) {
       end.reply(ProxyError.ENCODED_BODY, refusal);
@@ -145,7 +151,7 @@ final class Exchange
       part.release();
     } else if (upload.tunnels()) {
       upload.passOn(current, part);
-    } else if (body.total() + part.readableBytes() > server.limits().maxBodyBytes()) {
+    } else if (body.total() + part.readableBytes() > server.live().limits().maxBodyBytes()) {
       part.release();
       refuseBody(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (phase != Phase.RECEIVING && intake.handoverIn(part)) {
@@ -232,8 +238,12 @@ final class Exchange
         new HandledRequest(
             intake.head(), accepted.facts(), report.requestId(), body, parts.faults());
     request = read;
+    if (accepted.facts().background()) {
+      answers.background();
+    }
     StoredResponse stored = accepted.stored();
-    handler = stored == null ? state.handlers().of(this) : new StoredHandler(state, this, stored);
+    RequestHandlers handlers = parts.handlers();
+    handler = stored == null ? handlers.of(this) : new StoredHandler(state, handlers, this, stored);
     phase = Phase.ADMITTING;
     if (stored != null && refusesSearch(stored)) {
       return;
@@ -272,7 +282,7 @@ final class Exchange
   }
 
   @Override
-  public void placeTaken() {
+  public void admitted() {
     phase = Phase.TRYING;
     // Not earlier: a request that is refused before admission is no load on workers.
     state.budget().deposit(state.now());
@@ -376,6 +386,7 @@ final class Exchange
     switch (result) {
       case AttemptResult.Answered(int status, Relay relay) -> {
         current = null;
+        answers.complete();
         end.answered(status, relay);
       }
       case AttemptResult.Refused(BufferedResponse error) -> {
@@ -477,7 +488,13 @@ final class Exchange
       end.replyFailure(failure);
     } else {
       String model = request().facts().model();
-      end.reply(Rejections.error(shown.reason()), Rejections.reply(shown, model));
+      // Without an attempt, only routers are left that the request has passed.
+      boolean unattempted = shown.reason() == RejectReason.ALL_TRIED && report.worker() == null;
+      if (unattempted && head.viaRouters() != null) {
+        end.reply(ProxyError.ROUTING_LOOP, Rejections.loop(server.router()));
+      } else {
+        end.reply(Rejections.error(shown.reason()), Rejections.reply(shown, model));
+      }
     }
   }
 

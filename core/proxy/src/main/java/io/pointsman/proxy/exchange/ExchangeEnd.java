@@ -85,7 +85,7 @@ final class ExchangeEnd {
   /** Ends the request with the error of its last attempt. */
   void replyFailure(ProxyError failure) {
     Worker last = report.worker();
-    if (parts.server().headers().stageErrors()
+    if (parts.server().live().headers().stageErrors()
         && last != null
         && failure.blame() == Blame.UPSTREAM
         && StageErrors.apply(last.spec().role())) {

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.proxy.body.RequestBody;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.retry.RequestFaults;
@@ -13,6 +14,7 @@ import io.pointsman.request.Endpoint;
  * @param client the client's connection
  * @param state the state of the event loop
  * @param server the context at the start of the request
+ * @param handlers the handlers at the start of the request
  * @param head the head of the request as it came
  * @param endpoint the route of the request
  * @param report the record of its events
@@ -24,6 +26,7 @@ record ExchangeParts(
     ClientConnection client,
     LoopState state,
     ServerContext server,
+    RequestHandlers handlers,
     RequestHead head,
     Endpoint endpoint,
     ExchangeReport report,

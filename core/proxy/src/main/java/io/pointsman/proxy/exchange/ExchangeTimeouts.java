@@ -13,12 +13,12 @@ final class ExchangeTimeouts {
 
   /** Ends the exchange, or its attempt, if a timeout has expired. */
   static void check(Exchange exchange, ServerContext server, long now) {
-    TimeoutSettings timeouts = server.timeouts();
+    TimeoutSettings timeouts = server.live().timeouts();
     Attempt attempt = exchange.attempt();
     Upload upload = exchange.upload();
     long total = totalNanos(exchange, timeouts);
     boolean waits = exchange.waitsForClient();
-    if (upload.tooSlow(now, waits, server.limits().clients())
+    if (upload.tooSlow(now, waits, server.live().limits().clients())
         || (waits
             && TimeoutSettings.passed(
                 now - upload.lastReadAt(), timeouts.clientBody().toNanos()))) {
@@ -26,7 +26,7 @@ final class ExchangeTimeouts {
     } else if (TimeoutSettings.passed(now - exchange.startedAt(), total)) {
       totalTimeout(exchange, attempt, now, total / 2);
     } else if (attempt != null) {
-      attempt.checkTimeouts(now, timeouts, server.sseKeepalive().toNanos());
+      attempt.checkTimeouts(now, timeouts, server.live().sseKeepalive().toNanos());
     }
   }
 

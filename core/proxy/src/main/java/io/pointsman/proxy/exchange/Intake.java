@@ -103,6 +103,9 @@ final class Intake implements BodyDecoder.Receiver {
           + " which cannot be removed (expected: none, or a JSON object in UTF-8 of at most"
           + " limits.max-buffered-body bytes and 4096 members)";
 
+  private static final String NOT_UTF8 =
+      "request body: JSON in UTF-16 or UTF-32 (expected: JSON in UTF-8)";
+
   private static final List<BodyEdit> WITHOUT_HANDOVERS =
       HandoverFields.paths().stream().<BodyEdit>map(BodyEdit.Remove::new).toList();
 
@@ -184,7 +187,7 @@ final class Intake implements BodyDecoder.Receiver {
     }
     try {
       if (plain != null) {
-        body.decoded(plain, coded.forwards(state));
+        body.decoded(plain, coded.forwards(parts.handlers()));
         head = parts.head().decoded();
       }
       receiver.read(
@@ -205,6 +208,16 @@ final class Intake implements BodyDecoder.Receiver {
     byte[] bytes = buffered();
     RequestFacts read = facts(bytes);
     String asked = read.model();
+    boolean named = endpoint.jsonBody() && server.edits().needsModel();
+    if (named && read.mayNameFurther() && body.keepsMore()) {
+      return MORE;
+    }
+    String target =
+        endpoint == Endpoint.REALTIME ? server.edits().editTarget(read, head.uri()) : null;
+    if (target != null) {
+      head = head.to(target);
+      read = facts(bytes);
+    }
     Splice edit = server.edits().edit(read, bytes, body.buffered(), body.complete());
     if (edit != null) {
       body.edit(edit);
@@ -219,6 +232,9 @@ final class Intake implements BodyDecoder.Receiver {
       }
       case REFUSED -> {
         return handoverRefused();
+      }
+      case NOT_UTF8 -> {
+        return new Refused(ProxyError.INVALID_BODY, NOT_UTF8);
       }
     }
     facts = read;
@@ -248,44 +264,46 @@ final class Intake implements BodyDecoder.Receiver {
   }
 
   /** Fields of hand-overs in the received part of a body. */
-  private enum Handover {
+  private enum HandoverCheck {
     NONE,
     REMOVED,
     /** They cannot be removed. */
-    REFUSED
+    REFUSED,
+    /** The router cannot read the encoding. */
+    NOT_UTF8
   }
 
   /**
    * Removes a client's fields of hand-overs. A handler that edits bodies removes them itself. If
    * they cannot be removed, the request is refused.
    */
-  private Handover handover(RequestFacts read, byte[] bytes) {
+  private HandoverCheck handover(RequestFacts read, byte[] bytes) {
     int length = body.buffered();
-    if (server.headers().handovers() || !endpoint.readsBody()) {
-      return Handover.NONE;
+    if (server.live().headers().handovers() || !endpoint.readsBody()) {
+      return HandoverCheck.NONE;
     }
     if (body.complete() && read.body().kind() == BodyVerdict.Kind.OBJECT) {
-      boolean edits = state.handlers().traits().editsBodies();
-      return !read.body().handover() || edits ? Handover.NONE : removed(bytes, length);
+      boolean edits = parts.handlers().traits().editsBodies();
+      return !read.body().handover() || edits ? HandoverCheck.NONE : removed(bytes, length);
     }
     HandoverScan scan = new HandoverScan();
     if (scan.finds(bytes, 0, length)) {
-      return Handover.REFUSED;
+      return scan.isWideText() ? HandoverCheck.NOT_UTF8 : HandoverCheck.REFUSED;
     }
     rest = body.complete() || scan.ended() ? null : scan;
-    return Handover.NONE;
+    return HandoverCheck.NONE;
   }
 
-  private Handover removed(byte[] bytes, int length) {
+  private HandoverCheck removed(byte[] bytes, int length) {
     Splice without = state.editor().edit(bytes, 0, length, WITHOUT_HANDOVERS);
     if (without == null) {
-      return Handover.REFUSED;
+      return HandoverCheck.REFUSED;
     }
     if (without.length() == length) {
-      return Handover.NONE;
+      return HandoverCheck.NONE;
     }
     body.edit(without);
-    return Handover.REMOVED;
+    return HandoverCheck.REMOVED;
   }
 
   /**
@@ -358,7 +376,7 @@ final class Intake implements BodyDecoder.Receiver {
         return new Refused(ProxyError.INVALID_BODY, UNREADABLE_RESPONSE);
       }
     }
-    boolean unknown = !checked || server.limits().clients().searchesUnowned();
+    boolean unknown = !checked || server.live().limits().clients().searchesUnowned();
     return stored == null || stored.permitted(unknown)
         ? null
         : new Refused(ProxyError.UNKNOWN_RESPONSE);
@@ -378,7 +396,7 @@ final class Intake implements BodyDecoder.Receiver {
     if (refusal != null) {
       return new Refused(ProxyError.INVALID_BODY, refusal);
     }
-    return body.complete() && server.limits().strictness().bodies() ? ofTypes(bytes) : null;
+    return body.complete() && server.live().limits().strictness().bodies() ? ofTypes(bytes) : null;
   }
 
   /** Checks a body for vllm-router's types; null if it has them. */
@@ -386,9 +404,10 @@ final class Intake implements BodyDecoder.Receiver {
     StrictBody.Problem problem = StrictBody.problem(endpoint, bytes, 0, body.buffered());
     if (problem != null) {
       ProxyError error =
-          problem.status() == ProxyError.UNPROCESSABLE_BODY.status()
-              ? ProxyError.UNPROCESSABLE_BODY
-              : ProxyError.INVALID_BODY;
+          switch (problem.kind()) {
+            case TYPE -> ProxyError.UNPROCESSABLE_BODY;
+            case VALUE -> ProxyError.INVALID_BODY;
+          };
       return new Refused(error, problem.message());
     }
     if (endpoint == Endpoint.RERANK) {
@@ -398,7 +417,7 @@ final class Intake implements BodyDecoder.Receiver {
   }
 
   private Result ofQueue(RequestFacts read, @Nullable StoredResponse stored) {
-    Admission queue = server.admissions().of(read.model());
+    Admission queue = server.live().admissions().of(read.model());
     QueuedRequest request = queued(read, queue);
     if (request == null) {
       return new Refused(ProxyError.INVALID_PRIORITY);

@@ -16,6 +16,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.RouterId;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -72,14 +73,14 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     this.head = head;
     this.endpoint = endpoint;
     this.caller = caller;
-    requestId = client.state().server().requestIds().of(head);
+    requestId = client.state().server().live().requestIds().of(head);
     startedAt = client.state().now();
     lastReadAt = startedAt;
   }
 
   /** Maximum size of the body in bytes, including a part that is not buffered. */
   private long mostBytes() {
-    LimitSettings limits = client.state().server().limits();
+    LimitSettings limits = client.state().server().live().limits();
     if (endpoint.streamsBody()) {
       return Math.min(limits.maxBodyBytes(), endpoint.mostBytes());
     }
@@ -87,7 +88,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private long mostKept() {
-    LimitSettings limits = client.state().server().limits();
+    LimitSettings limits = client.state().server().live().limits();
     long most = Math.min(limits.maxBodyBytes(), limits.maxBufferedBody());
     return Math.min(most, endpoint.mostBytes());
   }
@@ -283,7 +284,14 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     }
   }
 
-  private void answer(Reply reply, @Nullable LocalContent content) {
+  /** Another router learns from the answer that its worker is a router, and which one. */
+  private Reply identified(Reply reply) {
+    String own = client.state().server().router().text();
+    return head.viaRouters() == null || own.isEmpty() ? reply : reply.with(RouterId.ROUTER, own);
+  }
+
+  private void answer(Reply made, @Nullable LocalContent content) {
+    Reply reply = identified(made);
     if (content == null || over) {
       reply(reply);
       return;
@@ -399,7 +407,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
 
   @Override
   public void checkTimeouts(long now) {
-    TimeoutSettings timeouts = client.state().server().timeouts();
+    TimeoutSettings timeouts = client.state().server().live().timeouts();
     boolean late = over(now - startedAt, timeouts.total());
     if (sender != null) {
       boolean longer = over(now - startedAt, timeouts.streamTotal());
@@ -416,7 +424,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
             now,
             !received && !waits,
             streamed + buffered() + dropped,
-            client.state().server().limits().clients());
+            client.state().server().live().limits().clients());
     boolean silent = over(now - lastReadAt, timeouts.clientBody());
     if (!received && !waits && (late || slow || silent)) {
       reply(ProxyError.REQUEST_TIMEOUT);

@@ -31,7 +31,7 @@ final class RelayedAnswer {
   /** Null if the body was read before, or has no signs of interest. */
   private final @Nullable AnswerReader following;
 
-  /** Null if the lease has no observer. */
+  /** Null if nobody observes the lease, or the answer is no stream. */
   private @Nullable AnswerSignals signals;
 
   /** True while the head of a stream waits for the first byte of the body. */
@@ -87,7 +87,7 @@ final class RelayedAnswer {
   }
 
   /** True if the head must not go to the client yet. */
-  boolean headHeld() {
+  boolean headBuffered() {
     return holdsHead && unsent();
   }
 
@@ -117,6 +117,23 @@ final class RelayedAnswer {
    */
   boolean aborted(boolean shuttingDown) {
     return following != null && following.aborted(shuttingDown);
+  }
+
+  /** True if the stream has its last event, although its framing has no end. */
+  boolean hasLastEvent() {
+    if (!relay.events() || keeps()) {
+      return false;
+    }
+    return switch (parts.endpoint()) {
+      case CHAT_COMPLETIONS, COMPLETIONS -> relay.tail().endsList();
+      case MESSAGES -> saidItsEnd() && relay.tail().endsTextObject();
+      case RESPONSES -> saidItsEnd();
+      default -> false;
+    };
+  }
+
+  private boolean saidItsEnd() {
+    return following != null && following.saidItsEnd();
   }
 
   /** The end of the engine that an error in the answer reports. */
@@ -183,7 +200,7 @@ final class RelayedAnswer {
 
   /** Sends the head, if it was not sent and does not wait. */
   void offerHead() {
-    if (!headHeld() && !(headWaits && unsent())) {
+    if (!headBuffered() && !(headWaits && unsent())) {
       sendHead();
     }
   }
@@ -214,13 +231,6 @@ final class RelayedAnswer {
         parts.body().release();
       }
       request.reached(UpstreamRequest.Step.REACHED);
-    }
-  }
-
-  /** Reports the complete answer to the lease, before its settlement. */
-  void complete() {
-    if (signals != null) {
-      signals.ended();
     }
   }
 

@@ -35,7 +35,7 @@ final class RequestQuota {
                 facts.model(),
                 server.engine().fleet().snapshot(),
                 facts.prefix().tokens(),
-                server.limits().clients().quota());
+                server.live().limits().clients().quota());
     return switch (answer) {
       case QuotaAnswer.Admitted admitted -> {
         place = admitted;

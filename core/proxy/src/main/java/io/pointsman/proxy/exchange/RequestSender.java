@@ -50,15 +50,23 @@ final class RequestSender {
     this.parts = parts;
     this.request = request;
     this.upload = upload;
-    boolean drops = !parts.server().headers().handovers();
+    boolean drops = !parts.server().live().headers().handovers();
     boolean addresses = drops && HandoverFields.addresses(request.id());
-    String own = addresses ? parts.server().requestIds().make(request.head().uri()) : request.id();
+    String own =
+        addresses ? parts.server().live().requestIds().make(request.head().uri()) : request.id();
     id = RequestIds.forEngine(own);
     int given = request.head().requestIds();
-    replacedId =
-        given > 1 || (given == 1 && drops && addresses(request.head()))
-            ? new Header(Header.REQUEST_ID, own)
-            : null;
+    if (given > 1 || (given == 1 && drops && addresses(request.head()))) {
+      replacedId = new Header(Header.REQUEST_ID, own);
+    } else {
+      replacedId = given == 1 && !usable(request.head()) ? new Header(Header.REQUEST_ID, id) : null;
+    }
+  }
+
+  /** False if the log and the client have another id than the one that the client sent. */
+  private static boolean usable(RequestHead head) {
+    String given = head.first(Header.REQUEST_ID);
+    return given != null && RequestIds.usable(given);
   }
 
   private static boolean addresses(RequestHead head) {
@@ -95,7 +103,7 @@ final class RequestSender {
     RequestBody body = parts.body();
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    RequestHead sent = body.sentDecoded() ? request.head() : head;
+    RequestHead sent = body.sentDecoded() ? request.head() : head.to(request.head().uri());
     heads.write(out, sent, id, body.announced(), trace, changes);
     body.send(to, out);
     if (!body.complete()) {

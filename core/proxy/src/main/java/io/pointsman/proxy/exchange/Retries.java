@@ -8,7 +8,6 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.telemetry.RetryReason;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,12 +26,8 @@ final class Retries {
   /** Delay before the next look at an undecided failure. */
   static final long PAUSE_NANOS = 25_000_000L;
 
-  /** Status of a worker without the stored response. */
+  /** Status of a worker without the stored response, or without the model. */
   private static final int NOT_FOUND = 404;
-
-  /** Statuses with which a body can report a busy worker. */
-  private static final Set<Integer> BODY_DECIDES =
-      Set.of(429, 500, BufferedResponse.BUSY, BufferedResponse.OVERLOADED);
 
   /** Pauses of a request after two failed engines until it is given up: 0.25 s. */
   private static final int MOST_VERDICTS = 10;
@@ -54,7 +49,9 @@ final class Retries {
     this.parts = parts;
     this.model = model;
     this.candidates = candidates;
-    plan = new RetryPlan(parts.server().retry(), parts.server().backoff(), parts.state().budget());
+    plan =
+        new RetryPlan(
+            parts.server().live().retry(), parts.server().live().backoff(), parts.state().budget());
   }
 
   /** Records the start of an attempt. */
@@ -69,7 +66,27 @@ final class Retries {
   boolean holds(int status) {
     boolean retried = parts.repeatable() && plan.mayRetryAfter(status);
     boolean again = parts.body().replayable() && (candidates.goesOnAfter(status) || retried);
-    return again || BODY_DECIDES.contains(status);
+    return again || bodyDecides(status) || (status == BufferedResponse.LOOP && mayRepeat());
+  }
+
+  /** True if the body of an answer with this status can report a busy worker. */
+  private static boolean bodyDecides(int status) {
+    return switch (status) {
+      case 429, 500, BufferedResponse.BUSY, BufferedResponse.OVERLOADED -> true;
+      default -> false;
+    };
+  }
+
+  /** True if a complete answer with this status leads to another worker, beside the retries. */
+  boolean goesOnAfter(int status) {
+    return parts.body().replayable() && candidates.goesOnAfter(status);
+  }
+
+  /** Requests another worker, because one does not serve the model any more. */
+  boolean anotherWithoutModel() {
+    return parts.body().replayable()
+        && candidates.goesOnWithoutModel()
+        && plan.anotherWithoutModel();
   }
 
   /** True if another worker may get the request after this one has started it. */
@@ -121,8 +138,8 @@ final class Retries {
    * @return true if another worker may get the request
    */
   boolean refused(UpstreamRequest request, RetryReason reason, BufferedResponse error) {
-    plan.hold(error);
-    return mayGoElsewhere(reason, request);
+    plan.buffer(error);
+    return !error.limitsCaller() && mayGoElsewhere(reason, request);
   }
 
   /** The reason for another attempt after an error of a worker. */
@@ -130,7 +147,8 @@ final class Retries {
     if (error.status() == NOT_FOUND) {
       return RetryReason.NOT_THERE;
     }
-    return error.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    boolean unstarted = error.busy() || error.status() == BufferedResponse.LOOP;
+    return unstarted ? RetryReason.BUSY : RetryReason.STATUS;
   }
 
   /**
@@ -146,8 +164,9 @@ final class Retries {
       case CONNECT, BUSY, NOT_THERE, STALE -> true;
       case RESET, PROTOCOL, STATUS, ABORTED -> repeatable();
       case LATE_RESET, LOST ->
-          repeatable() && (leaves || (parts.server().retry().afterLateReset() && !brokeLate));
-      case TIMEOUT -> repeatable() && (leaves || parts.server().retry().afterTimeout());
+          repeatable()
+              && (leaves || (parts.server().live().retry().afterLateReset() && !brokeLate));
+      case TIMEOUT -> repeatable() && (leaves || parts.server().live().retry().afterTimeout());
     };
   }
 
@@ -193,7 +212,7 @@ final class Retries {
    * @param restNanos shortest rest of all workers in nanoseconds, from the engine; 0 if unknown
    */
   long restSeconds(BufferedResponse error, long restNanos) {
-    return error.busy() ? Math.max(1, plan.shortestRestSeconds(restNanos)) : 0;
+    return error.rests() ? Math.max(1, plan.shortestRestSeconds(restNanos)) : 0;
   }
 
   /** Releases the buffered error, because an answer is relayed or the request has ended. */

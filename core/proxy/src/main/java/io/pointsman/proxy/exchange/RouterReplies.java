@@ -14,7 +14,6 @@ import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
 import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
-import io.pointsman.request.Paths;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +37,7 @@ final class RouterReplies {
     return Reply.of(
         ProxyError.BODY_TOO_LARGE,
         "request body: too large (expected: at most "
-            + server().limits().maxBodyBytes()
+            + server().live().limits().maxBodyBytes()
             + " bytes)");
   }
 
@@ -91,20 +90,20 @@ final class RouterReplies {
   /** True if another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
     // Bytes after a refused upgrade may be of the other protocol.
-    return complete && head.keepAlive() && !head.webSocket() && !server().gate().stopping();
+    return complete && head.keepAlive() && !head.webSocket() && !client.ends();
   }
 
   /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String origins = admin ? "" : server().cors().lines(head);
+    String origins = admin ? "" : server().live().cors().lines(head);
     String more = origins + head.connectionLine(keep);
-    Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
+    Reply formed = reply.inFormOf(head.path(), requestId);
     return formed.render(channel().alloc(), requestId, more, !head.method().equals("HEAD"));
   }
 
   /** The head of an answer of the router. The body follows in pieces. */
   ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
-    String more = server().cors().lines(head) + head.connectionLine(keep);
+    String more = server().live().cors().lines(head) + head.connectionLine(keep);
     return reply.head(channel().alloc(), requestId, more, length);
   }
 

@@ -15,7 +15,14 @@ public interface Candidates {
     return false;
   }
 
-  /** True if workers were not tried that may have the stored response of the request. */
+  /**
+   * True if another worker may get the request after one that does not serve its model any more.
+   */
+  default boolean goesOnWithoutModel() {
+    return false;
+  }
+
+  /** True if workers were not tried that may have the model or stored response of the request. */
   default boolean someUntried() {
     return false;
   }

@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Factory of request handlers for one event loop, to which it belongs. */
-public interface RequestHandlers {
+public interface RequestHandlers extends HandlersInForce {
   /**
    * Properties of the handlers of one factory.
    *

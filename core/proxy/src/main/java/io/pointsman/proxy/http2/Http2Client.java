@@ -19,12 +19,14 @@ import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Outdated;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.LimitSettings;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,6 +71,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   private final Channel channel;
   private final Http2FrameCodec codec;
   private final int maxStreams;
+  private final BooleanSupplier outdated;
   private final Set<Channel> streams = new HashSet<>();
   private int index = -1;
 
@@ -91,8 +94,9 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   private Http2Client(LoopState state, Channel channel, Http2FrontSettings settings) {
     this.state = state;
     this.channel = channel;
+    outdated = Outdated.of(channel);
     maxStreams = settings.maxStreams();
-    codec = codec(settings, state.server().limits());
+    codec = codec(settings, state.server().live().limits());
     // The codec itself applies the limit when the client confirms the settings.
     codec.connection().remote().maxActiveStreams(maxStreams);
   }
@@ -177,6 +181,10 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     ctx.flush();
     if (state.server().gate().draining()) {
       state.drain();
+    }
+    if (outdated()) {
+      // The preface arrived in parts, the last one after the other outdated connections had ended.
+      state.retire();
     }
   }
 
@@ -295,7 +303,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
             "extended CONNECT: not supported (expected: HTTP/1.1 for WebSockets)");
     return reply
         .with("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-        .render(channel.alloc(), state.server().requestIds().make(""), "", true);
+        .render(channel.alloc(), state.server().live().requestIds().make(""), "", true);
   }
 
   /** A defect closes only this connection. */
@@ -319,7 +327,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
       }
       return;
     }
-    long idle = state.server().timeouts().clientIdle().toNanos();
+    long idle = state.server().live().timeouts().clientIdle().toNanos();
     if (closing) {
       if (now - since > (idle == 0 ? CLOSING_NANOS : Math.min(idle, CLOSING_NANOS))) {
         closeNow();
@@ -332,6 +340,11 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   @Override
   public boolean admin() {
     return false;
+  }
+
+  @Override
+  public boolean outdated() {
+    return outdated.getAsBoolean();
   }
 
   @Override

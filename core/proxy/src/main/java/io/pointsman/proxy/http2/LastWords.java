@@ -42,7 +42,7 @@ final class LastWords extends ChannelDuplexHandler {
     end = ctx.executor().schedule(() -> ctx.close(promise), MOST_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Asks for further bytes itself: a handler behind this one drops requests after a close. */
+  /** Asks for further bytes: a handler behind this one drops requests after a close. */
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {
     ctx.fireChannelReadComplete();

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * because an address is no proof of a client.
  */
 public final class ClientOwner {
-  /** Owner of what clients without a key or certificate store. */
+  /** Owner of the stored responses of clients without a key or certificate. */
   public static final String EVERYBODY = "";
 
   private static final String SCHEME = "bearer ";

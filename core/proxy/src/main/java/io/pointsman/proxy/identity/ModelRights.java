@@ -17,7 +17,7 @@ public final class ModelRights {
    * True if the client may send the request. Without a model it may only read, and end a stored
    * response of its own, but not upgrade the connection to another protocol.
    *
-   * @param facts what was read of the whole body
+   * @param facts facts of the whole body
    * @param asked model by the client's name, which may be an alias; null if the request names none
    * @param endsOwn true if the request ends a stored response that the client has created
    */

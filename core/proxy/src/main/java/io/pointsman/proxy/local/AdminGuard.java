@@ -37,11 +37,23 @@ public final class AdminGuard {
   /** Accepts every name that is local or an address, and needs no key. */
   public static final AdminGuard OPEN = new AdminGuard(List.of(), "", "");
 
+  /**
+   * The connection of a call.
+   *
+   * @param certified true if it has a verified certificate
+   * @param loopback true if it came to an address that only this machine reaches
+   * @param ofListener true if it came to the admin listener; else it came to the client port
+   */
+  public record CallConnection(boolean certified, boolean loopback, boolean ofListener) {}
+
   private final List<String> names;
   private final byte[] adminKey;
   private final byte[] planeKey;
   private final KeyRing ring;
   private final boolean closed;
+  private final boolean certificates;
+  private final boolean nearListener;
+  private final boolean nearClientPort;
 
   /**
    * @param names names in {@code Host} and {@code Origin} besides local ones and addresses
@@ -50,7 +62,7 @@ public final class AdminGuard {
    *     set
    */
   public AdminGuard(List<String> names, String adminKey, String planeKey) {
-    this(names, adminKey, planeKey, KeyRing.NONE, false);
+    this(names, adminKey, planeKey, KeyRing.NONE, false, false);
   }
 
   /**
@@ -60,9 +72,20 @@ public final class AdminGuard {
    *     is, or {@code ring} has one
    * @param ring further keys
    * @param closed true if a key is needed although there may be none at the moment
+   * @param certificates true if certificates of callers stand in place of a key. Without a key a
+   *     call then needs the certificate of its own connection: while the settings change, a
+   *     connection can have other TLS than the settings that this guard belongs to
    */
   public AdminGuard(
-      List<String> names, String adminKey, String planeKey, KeyRing ring, boolean closed) {
+      List<String> names,
+      String adminKey,
+      String planeKey,
+      KeyRing ring,
+      boolean closed,
+      boolean certificates) {
+    nearListener = false;
+    nearClientPort = false;
+    this.certificates = certificates;
     this.ring = requireNonNull(ring, "ring");
     this.closed = closed;
     this.names = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
@@ -70,9 +93,46 @@ public final class AdminGuard {
     this.planeKey = requireNonNull(planeKey, "planeKey").getBytes(StandardCharsets.UTF_8);
   }
 
-  /** True if calls need a key for all paths. */
-  private boolean needsAdmin() {
-    return adminKey.length > 0 || closed || ring.guards(KeyRole.ADMIN);
+  private AdminGuard(AdminGuard from, boolean nearListener, boolean nearClientPort) {
+    names = from.names;
+    adminKey = from.adminKey;
+    planeKey = from.planeKey;
+    ring = from.ring;
+    closed = from.closed;
+    certificates = from.certificates;
+    this.nearListener = nearListener;
+    this.nearClientPort = nearClientPort;
+  }
+
+  /**
+   * A guard that admits a call without a key only on a connection of this machine, or to the admin
+   * listener with a certificate. While the settings change, and after it, a connection to an
+   * earlier address can be open.
+   *
+   * @param onListener true if this holds for connections to the admin listener
+   * @param onClientPort true if this holds for connections to the client port
+   */
+  public AdminGuard onlyNear(boolean onListener, boolean onClientPort) {
+    return new AdminGuard(this, onListener, onClientPort);
+  }
+
+  /** True if the call needs a key for all paths. */
+  private boolean needsAdmin(CallConnection connection) {
+    return adminKey.length > 0
+        || closed
+        || ring.guards(KeyRole.ADMIN)
+        || (certificates && !connection.certified)
+        || isFar(connection);
+  }
+
+  private boolean isFar(CallConnection connection) {
+    if (connection.loopback) {
+      return false;
+    }
+    // Connections to the client port count as certified, although they need no certificate.
+    return connection.ofListener
+        ? nearListener && !(certificates && connection.certified)
+        : nearClientPort;
   }
 
   private boolean needsPlane() {
@@ -152,16 +212,17 @@ public final class AdminGuard {
    *
    * @param forPlanes true if proxies may use the path
    */
-  public @Nullable Caller caller(RequestHeaders headers, boolean forPlanes) {
+  public @Nullable Caller caller(
+      RequestHeaders headers, boolean forPlanes, CallConnection connection) {
     Caller caller = byKey(headers.first(KEY_HEADER), false);
     if (caller == null) {
       caller = byKey(key(headers.first("authorization")), true);
     }
     if (caller == null) {
-      boolean needsKey = needsAdmin() || (forPlanes && needsPlane());
+      boolean needsKey = needsAdmin(connection) || (forPlanes && needsPlane());
       return needsKey ? null : Caller.OPEN;
     }
-    boolean mayAll = caller.kind() == Caller.Kind.ADMIN || !needsAdmin();
+    boolean mayAll = caller.kind() == Caller.Kind.ADMIN || !needsAdmin(connection);
     return mayAll || forPlanes ? caller : null;
   }
 

@@ -62,7 +62,7 @@ public final class AllowedHosts {
     return new AllowedHosts(all, loopback);
   }
 
-  /** True if no request is refused, whatever its client proves. */
+  /** True if no request is refused, with or without proof of its client. */
   public boolean any() {
     return names.isEmpty() && !loopback;
   }

@@ -69,7 +69,7 @@ public interface CallerCheck {
   }
 
   /**
-   * The client for which the router itself sends a request.
+   * The client for which the router sends a request.
    *
    * @param owner the client as the owner of stored responses, see {@link
    *     io.pointsman.proxy.identity.ClientOwner}
@@ -124,8 +124,8 @@ public interface CallerCheck {
   }
 
   /**
-   * The client for which the router itself sends an admitted request, for example one of a batch.
-   * The request then counts as that client's. Called on event loops; must neither block nor throw.
+   * The client for which the router sends an admitted request, for example one of a batch. The
+   * request then counts as that client's. Called on event loops; must neither block nor throw.
    *
    * @param sender the client by the key of the request
    * @return null for a request of a client

@@ -4,9 +4,11 @@ import io.pointsman.proxy.identity.ClientIdentity;
 import java.io.InputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -119,6 +121,17 @@ public record LocalRequest(
       }
     }
     return null;
+  }
+
+  /** The names of the query parameters, decoded, in their order. */
+  public Set<String> parameters() {
+    Set<String> names = new LinkedHashSet<>();
+    for (String pair : query.split("&", -1)) {
+      int equals = pair.indexOf('=');
+      names.add(decode(equals < 0 ? pair : pair.substring(0, equals)));
+    }
+    names.remove("");
+    return names;
   }
 
   /** The path after {@code prefix}, decoded; empty if the path equals the prefix. */

@@ -2,6 +2,7 @@ package io.pointsman.proxy.local;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.reply.ErrorCode;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -47,6 +48,11 @@ public record LocalResponse(
 
   public static LocalResponse text(int status, String text) {
     return of(status, "text/plain; charset=utf-8", text);
+  }
+
+  /** An error as a text, as some APIs have it. */
+  public static LocalResponse text(ErrorCode error, String text) {
+    return text(error.status(), text);
   }
 
   private static LocalResponse of(int status, String type, String body) {

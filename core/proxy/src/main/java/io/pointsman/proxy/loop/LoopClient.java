@@ -17,6 +17,9 @@ public interface LoopClient {
   /** True for a connection to the admin listener. */
   boolean admin();
 
+  /** True if the connection must end after its requests in progress, see {@link Outdated}. */
+  boolean outdated();
+
   /** Result for a connection that is not idle. */
   long BUSY = -1;
 

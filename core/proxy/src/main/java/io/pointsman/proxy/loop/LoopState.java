@@ -54,6 +54,7 @@ public final class LoopState {
   private final Scratch scratch = new Scratch();
   private final Scratch contents = new Scratch();
   private final BodyEditor editor = new BodyEditor();
+  private final KnownPaths knownPaths = new KnownPaths();
   private boolean sweeping;
   private volatile int running;
 
@@ -79,7 +80,7 @@ public final class LoopState {
     this.flushes = flushes;
     this.reader = reader;
     this.pools = pools.apply(this::sweepLater);
-    budget = new RetryBudget(server.retry(), loops, server.ticker().nanos());
+    budget = new RetryBudget(server.live().retry(), loops, server.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
     RequestHandlers made = handlers.create(this);
     this.handlers = made;
@@ -106,17 +107,18 @@ public final class LoopState {
    * theirs. Call it on the event loop.
    */
   public void use(ServerContext next, RequestReader nextReader) {
-    if (!next.retry().equals(server.retry())) {
-      budget = new RetryBudget(next.retry(), loops, next.ticker().nanos());
+    if (!next.live().retry().equals(server.live().retry())) {
+      budget = new RetryBudget(next.live().retry(), loops, next.ticker().nanos());
     }
     server = next;
     reader = nextReader;
+    knownPaths.clear();
     afterAWhile = afterAWhile(next, handlers);
   }
 
   private static long sweepNanos(
       ServerContext server, UpstreamSettings upstream, Duration ofHandlers) {
-    TimeoutSettings t = server.timeouts();
+    TimeoutSettings t = server.live().timeouts();
     List<Duration> all =
         List.of(
             t.firstByte(),
@@ -127,7 +129,7 @@ public final class LoopState {
             t.clientHead(),
             t.clientBody(),
             t.clientIdle(),
-            server.sseKeepalive(),
+            server.live().sseKeepalive(),
             upstream.poolIdleTimeout());
     long shortest = Long.MAX_VALUE;
     for (Duration timeout : all) {
@@ -213,6 +215,11 @@ public final class LoopState {
     return editor;
   }
 
+  /** Paths that need no further check in the present context. */
+  public KnownPaths knownPaths() {
+    return knownPaths;
+  }
+
   /** Number of requests to workers in progress on this loop. Any thread. */
   public int running() {
     return running;
@@ -259,10 +266,10 @@ public final class LoopState {
         clients.get(i).checkTimeouts(now);
       }
     }
-    if (server.gate().crowded(now)) {
+    if (server.gate().needsRoom(now)) {
       evictIdle(now, false);
     }
-    if (server.gate().adminCrowded()) {
+    if (server.gate().adminNeedsRoom()) {
       evictIdle(now, true);
     }
     boolean unused = pools.sweep(now);
@@ -277,7 +284,7 @@ public final class LoopState {
    * @param admin true for those of the admin listener, false for those of clients
    */
   private void evictIdle(long now, boolean admin) {
-    long least = server.limits().clients().evictIdle().toNanos();
+    long least = server.live().limits().clients().evictIdle().toNanos();
     List<LoopClient> idle = new ArrayList<>();
     for (LoopClient client : clients) {
       if (least > 0 && client.admin() == admin && client.idleNanos(now) >= least) {
@@ -303,6 +310,23 @@ public final class LoopState {
   private void closeUnused() {
     for (LoopClient client : List.copyOf(clients)) {
       client.drain();
+    }
+  }
+
+  /**
+   * Closes outdated connections between two requests, after the delay of {@link #drain}. The others
+   * of them close after their requests.
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // closing does not fail
+  public void retire() {
+    loop.schedule(this::closeOutdated, BEFORE_CLOSING_NANOS, TimeUnit.NANOSECONDS);
+  }
+
+  private void closeOutdated() {
+    for (LoopClient client : List.copyOf(clients)) {
+      if (client.outdated()) {
+        client.drain();
+      }
     }
   }
 

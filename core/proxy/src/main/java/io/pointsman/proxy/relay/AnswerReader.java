@@ -154,6 +154,11 @@ public final class AnswerReader implements ChunkFraming.Contents {
     }
   }
 
+  /** True if the answer has said why its output ended: at the end of a message or a response. */
+  public boolean saidItsEnd() {
+    return scanner.saidItsEnd();
+  }
+
   /** Reports the end of an answer in one piece. */
   public void ended() {
     scanner.ended();

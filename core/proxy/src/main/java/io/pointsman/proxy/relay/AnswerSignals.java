@@ -6,10 +6,9 @@ import io.pointsman.proxy.wire.ResponseHead;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signals from a relayed answer to its lease: the first token of a stream, and the token counts at
- * the end. An answer without a length to a streaming request counts as a stream in any format, for
- * example lines of JSON. A compressed answer only reports its first token. Belongs to the event
- * loop.
+ * Signal from a relayed answer to its lease: the first token of a stream. An answer without a
+ * length to a streaming request counts as a stream in any format, for example lines of JSON.
+ * Belongs to the event loop.
  */
 public final class AnswerSignals {
   private static final int OK = 200;
@@ -22,33 +21,18 @@ public final class AnswerSignals {
 
   private final Lease lease;
 
-  /** Null if the answer is not readable. */
-  private final @Nullable AnswerReader reader;
-
-  /**
-   * Remaining bytes before the first token; below 0 when the first token was reported, or is not
-   * reported.
-   */
+  /** Remaining bytes before the first token; below 0 when the first token was reported. */
   private int before;
 
-  private AnswerSignals(
-      Lease lease, @Nullable AnswerReader reader, boolean stream, boolean encoded) {
+  private AnswerSignals(Lease lease, boolean encoded) {
     this.lease = lease;
-    this.reader = reader;
-    before = stream ? (encoded ? CODING_HEAD : 0) : -1;
+    before = encoded ? CODING_HEAD : 0;
   }
 
-  /**
-   * Returns null if the answer has no signals: an error, or compressed without streaming.
-   *
-   * @param reader reader of the answer, which sees each part before {@link #bodyArrived}; null if
-   *     the answer is not readable
-   */
-  public static @Nullable AnswerSignals of(
-      Lease lease, ResponseHead head, @Nullable AnswerReader reader) {
+  /** Returns null if the answer has no signal: an error, or an answer in one piece. */
+  public static @Nullable AnswerSignals of(Lease lease, ResponseHead head) {
     boolean stream = head.eventStream() || (!lease.whole() && unmeasured(head));
-    boolean readable = head.status() == OK && (stream || !head.encoded());
-    return readable ? new AnswerSignals(lease, reader, stream, head.encoded()) : null;
+    return stream && head.status() == OK ? new AnswerSignals(lease, head.encoded()) : null;
   }
 
   private static boolean unmeasured(ResponseHead head) {
@@ -66,13 +50,6 @@ public final class AnswerSignals {
       if (before < 0) {
         lease.firstToken();
       }
-    }
-  }
-
-  /** Reports the token counts at the end of the answer. Called before the lease is settled. */
-  public void ended() {
-    if (reader != null) {
-      lease.reported(reader.usage());
     }
   }
 }

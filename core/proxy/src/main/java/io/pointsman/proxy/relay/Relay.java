@@ -2,6 +2,7 @@ package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.EventTail;
 
 /** Relay of one answer to the client. Belongs to the event loop. */
 public sealed interface Relay permits FramedRelay, TunnelRelay {
@@ -46,6 +47,16 @@ public sealed interface Relay permits FramedRelay, TunnelRelay {
    * @return true if the answer ended properly
    */
   boolean endWithError(ProxyError error);
+
+  /** The last bytes of the events of an event stream. */
+  EventTail tail();
+
+  /**
+   * Ends an event stream that is complete, although its framing is not.
+   *
+   * @return false if the stream is not between two events; the answer is then unchanged
+   */
+  boolean endAfterEvent();
 
   /** True if only a reset shows the client that the answer is incomplete. */
   boolean breakNeedsReset();

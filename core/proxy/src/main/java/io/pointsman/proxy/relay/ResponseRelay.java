@@ -179,6 +179,22 @@ public final class ResponseRelay extends FramedRelay {
     return true;
   }
 
+  @Override
+  public EventTail tail() {
+    boolean chunks = framing.kind() == Kind.CHUNKED && !request.http10();
+    return chunks ? framing.chunks().tail() : tail;
+  }
+
+  @Override
+  public boolean endAfterEvent() {
+    if (!betweenEvents()) {
+      return false;
+    }
+    sendHead();
+    endParts();
+    return true;
+  }
+
   /** Completes the framing up to a place for another chunk. Returns false if there is none. */
   private boolean completeChunk(ByteBuf out) {
     return switch (framing.kind()) {

@@ -8,6 +8,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.EventTail;
 import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
@@ -154,6 +155,21 @@ public final class RewrittenRelay extends FramedRelay {
     }
     begin();
     sendErrorEvent(error, rewrite.betweenEvents());
+    return true;
+  }
+
+  @Override
+  public EventTail tail() {
+    return framing.kind() == Kind.CHUNKED ? framing.chunks().tail() : new EventTail();
+  }
+
+  @Override
+  public boolean endAfterEvent() {
+    boolean chunks = events() && framing.kind() == Kind.CHUNKED;
+    if (!chunks || !headSent || !rewrite.betweenEvents()) {
+      return false;
+    }
+    finish(Unpooled.EMPTY_BUFFER);
     return true;
   }
 

@@ -3,6 +3,7 @@ package io.pointsman.proxy.relay;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.EventTail;
 import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.ResponseHead;
 import org.jspecify.annotations.Nullable;
@@ -94,6 +95,16 @@ public final class TunnelRelay implements Relay {
   /** Frames are not read, so the router cannot add one. */
   @Override
   public boolean endWithError(ProxyError error) {
+    return false;
+  }
+
+  @Override
+  public EventTail tail() {
+    return new EventTail();
+  }
+
+  @Override
+  public boolean endAfterEvent() {
     return false;
   }
 

@@ -1,19 +1,25 @@
 package io.pointsman.proxy.reply;
 
+import io.pointsman.request.Paths;
+
 /** Errors in the form of Anthropic's API, for the routes of its messages. */
-final class AnthropicErrors {
+public final class AnthropicErrors {
   private static final String MESSAGES = "/v1/messages";
 
   private AnthropicErrors() {}
 
-  /** True if clients of this path, without its query string, expect this form. */
-  static boolean at(String path) {
+  /**
+   * True if clients of a URI expect this form. Engines decode the path. nginx's script and
+   * HAProxy's configuration have the same rule.
+   */
+  public static boolean at(String uri) {
+    String path = Paths.plain(Paths.literal(uri));
     return path.startsWith(MESSAGES)
         && (path.length() == MESSAGES.length() || path.charAt(MESSAGES.length()) == '/');
   }
 
   /** The error as a JSON document on one line. */
-  static String json(int status, String message) {
+  public static String json(int status, String message) {
     return "{\"type\":\"error\",\"error\":" + object(status, message) + "}";
   }
 

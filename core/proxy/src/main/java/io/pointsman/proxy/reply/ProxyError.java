@@ -6,10 +6,11 @@ import io.pointsman.request.coding.ContentCoding;
 import java.util.Locale;
 
 /**
- * All failures that the router reports, each with its status and message. This is the only mapping
- * from failure to status. Type and code follow OpenAI's error object.
+ * All failures that the router reports for requests, each with its status and message. Type and
+ * code follow OpenAI's error object. {@link LocalError} has further errors of the router's own
+ * endpoints.
  */
-public enum ProxyError {
+public enum ProxyError implements ErrorCode {
   MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
   INVALID_BODY(400, Blame.CLIENT, "request body: invalid (expected: a JSON object)"),
   INVALID_PARAMETER(400, Blame.CLIENT, "parameter: invalid"),
@@ -37,8 +38,7 @@ public enum ProxyError {
   LEASE_NOT_FOUND(404, Blame.CLIENT, "lease: unknown or expired"),
   LEASE_EXISTS(409, Blame.CLIENT, "lease: already used (expected: a new id for each request)"),
   LEASE_SETTLED(409, Blame.CLIENT, "lease: already settled"),
-  LEASE_NOT_SPLIT(
-      409, Blame.CLIENT, "lease: one worker serves the whole request, prefill included"),
+  LEASE_NOT_SPLIT(409, Blame.CLIENT, "lease: not split; it has no prefill worker to report"),
   WORKER_LEFT(410, Blame.CLIENT, "lease: its worker has left; ask for a new decision"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(
@@ -87,6 +87,13 @@ public enum ProxyError {
       "poison_request",
       Blame.CLIENT,
       "two workers failed after this request, so it is not sent to another one for a while"),
+  ROUTING_LOOP(
+      508,
+      "server_error",
+      "routing_loop",
+      Blame.ROUTER,
+      "the request has already passed this router or too many routers: a worker is a router that"
+          + " sends requests back"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
   PATH_REFUSED(501, Blame.ROUTER, "the path is not sent to an engine (admin.refused-paths)"),
   DECIDE_DISABLED(
@@ -141,16 +148,17 @@ public enum ProxyError {
     this.message = message;
   }
 
+  @Override
   public int status() {
     return status;
   }
 
-  /** Type in the error object. */
+  @Override
   public String type() {
     return type;
   }
 
-  /** Code in the error object. */
+  @Override
   public String code() {
     return code;
   }

@@ -5,6 +5,8 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.proxy.admission.Admission;
 import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.quota.QuotaAnswer;
+import io.pointsman.proxy.wire.RouterId;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Answers to requests without a worker. */
@@ -28,6 +30,23 @@ public final class Rejections {
   /** Answer to a request that fails with {@code error}. */
   public static Reply reply(ProxyError error) {
     return Reply.of(error, error.message());
+  }
+
+  /**
+   * Headers of the answer to a request that goes in a circle of routers. The router that sent the
+   * request recognises this one by its id.
+   */
+  public static Map<String, String> loopHeaders(RouterId router) {
+    return Map.of(RouterId.ROUTER, router.text(), "x-should-retry", "false");
+  }
+
+  /** Answer to a request that only routers could serve which it has passed. */
+  public static Reply loop(RouterId router) {
+    Reply reply = reply(ProxyError.ROUTING_LOOP);
+    for (Map.Entry<String, String> each : loopHeaders(router).entrySet()) {
+      reply = reply.with(each.getKey(), each.getValue());
+    }
+    return reply;
   }
 
   /** The error for a limit of the client. */

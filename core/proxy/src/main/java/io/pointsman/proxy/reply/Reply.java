@@ -46,7 +46,7 @@ public record Reply(
    * This answer in the form of the API that was called. Only errors of the router have several
    * forms; those of OpenAI's form have a type and a code.
    *
-   * @param path path of the request, without its query string
+   * @param path path of the request
    * @param requestId value of {@code x-request-id} in the answer
    */
   public Reply inFormOf(String path, String requestId) {

@@ -48,7 +48,8 @@ public final class RequestIds {
     return make(head.uri());
   }
 
-  private static boolean usable(String given) {
+  /** True if a client's id is used: it has 1 to 256 printable ASCII characters. */
+  public static boolean usable(String given) {
     if (given.isEmpty() || given.length() > LONGEST) {
       return false;
     }

@@ -4,9 +4,11 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.proxy.wire.SentKey;
 import io.pointsman.request.event.EngineEnd;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -35,8 +37,51 @@ public final class BufferedResponse {
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
+  /**
+   * Signs of a limit of the caller in the head of an answer with status 429, and in its body. The
+   * first ones are of a router, the others of hosted services and gateways.
+   */
+  private static final Pattern OWN_LIMIT =
+      Pattern.compile("\nx-pointsman-limit:", Pattern.CASE_INSENSITIVE);
+
+  private static final Pattern CALLERS_LIMIT =
+      Pattern.compile("\nx-ratelimit-", Pattern.CASE_INSENSITIVE);
+
+  private static final Pattern LIMIT_CODE =
+      Pattern.compile("\"code\"\\s*:\\s*\"rate_limit_exceeded\"");
+
+  private static final Pattern SHED =
+      Pattern.compile("\nx-pointsman-shed-reason:", Pattern.CASE_INSENSITIVE);
+
+  private static final String OVERLOAD_WORDS =
+      "(?:overload|\\bbusy\\b|_busy\\b|queue|saturat|exhausted|capacity|concurren)";
+
+  /** Words of an engine that is overloaded, in the body of an answer with status 429. */
+  private static final Pattern OVERLOAD = Pattern.compile(OVERLOAD_WORDS, Pattern.CASE_INSENSITIVE);
+
+  /** The same in a code or type. Other members may repeat text of the client. */
+  private static final Pattern OVERLOAD_CODE =
+      Pattern.compile(
+          "\"(?:code|(?:error_)?type)\"\\s*:\\s*\"[^\"]{0,64}?" + OVERLOAD_WORDS,
+          Pattern.CASE_INSENSITIVE);
+
+  /** Signs of an unknown model in the body of a 404: in the error object, or in its type. */
+  private static final Pattern MODEL_NOT_FOUND =
+      Pattern.compile("\"param\"\\s*:\\s*\"model\"|\"code\"\\s*:\\s*\"model_not_found\"");
+
+  private static final Pattern NOT_FOUND_TYPE =
+      Pattern.compile("\"type\"\\s*:\\s*\"(NotFoundError|not_found_error)\"");
+
+  private static final int NOT_FOUND = 404;
+
   /** Status of an overloaded engine in some APIs. */
   public static final int OVERLOADED = 529;
+
+  /** Status of a busy worker, or of a worker that limits the caller. */
+  private static final int LIMITED = 429;
+
+  /** Status of a router that has already forwarded the request. */
+  public static final int LOOP = 508;
 
   /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
   public static final long REST_NANOS = 200_000_000L;
@@ -48,6 +93,7 @@ public final class BufferedResponse {
   private final byte[] head;
   private final BodyFraming framing;
   private final ByteBufAllocator allocator;
+  private final SentKey key;
 
   /** Null until the first bytes. */
   private @Nullable ByteBuf body;
@@ -61,6 +107,7 @@ public final class BufferedResponse {
    * @param head bytes of the head, from which {@code parsed} was read
    * @param method method of the request
    * @param longestRest maximum {@code Retry-After} that is honoured
+   * @param key the key that the worker got
    */
   public BufferedResponse(
       Worker worker,
@@ -68,7 +115,9 @@ public final class BufferedResponse {
       byte[] head,
       String method,
       ByteBufAllocator allocator,
-      Duration longestRest) {
+      Duration longestRest,
+      SentKey key) {
+    this.key = key;
     this.worker = worker;
     longestRestNanos = Math.max(longestRest.toNanos(), REST_NANOS);
     this.head = head;
@@ -155,8 +204,16 @@ public final class BufferedResponse {
         : REST_NANOS;
   }
 
-  /** Lets the busy worker rest. */
+  /** True if the busy worker rests, because its load is the reason, and no limit of the client. */
+  public boolean rests() {
+    return busy() && !mayLimitCaller();
+  }
+
+  /** Lets the busy worker rest, unless its answer may concern this client only. */
   public void restWorker() {
+    if (mayLimitCaller()) {
+      return;
+    }
     if (retryAfterSeconds > 0) {
       worker.rest(restNanos(), restStatus());
     } else {
@@ -166,7 +223,7 @@ public final class BufferedResponse {
 
   /** Status for clients while all workers are as busy as this one. */
   private int restStatus() {
-    return status == 500 ? BUSY : status;
+    return status == 500 ? ProxyError.ALL_BUSY.status() : status;
   }
 
   public boolean workersFault() {
@@ -175,10 +232,13 @@ public final class BufferedResponse {
 
   /**
    * True if the status is a failure of the worker: 5xx, except 501 and 505, which report a missing
-   * feature, and 529, which reports an overload.
+   * feature, 508, which a router sends to end a circle, and 529, which reports an overload.
    */
   public static boolean workersFault(int status) {
-    return status >= 500 && status != 501 && status != 505 && status != OVERLOADED;
+    return switch (status) {
+      case 501, 505, LOOP, OVERLOADED -> false;
+      default -> status >= 500;
+    };
   }
 
   /** True if the status is a failure that the request may have caused. 503 precedes the work. */
@@ -188,13 +248,49 @@ public final class BufferedResponse {
 
   /** True if the answer only reports an overload, or that the worker is shutting down. */
   public boolean busy() {
-    if (status == 429 || status == OVERLOADED) {
+    if (status == LIMITED) {
+      return !limitsCaller();
+    }
+    if (status == OVERLOADED) {
       return true;
     }
     if (status == 500) {
       return EngineEnd.of(text()) == EngineEnd.SHUTDOWN;
     }
     return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
+  }
+
+  /**
+   * True if the answer certainly refuses this client because of a limit of its own. Another worker
+   * would refuse it too. A limit of the router's key concerns all clients.
+   */
+  public boolean limitsCaller() {
+    return status == LIMITED
+        && key != SentKey.ROUTER
+        && (OWN_LIMIT.matcher(headers()).find() || LIMIT_CODE.matcher(text()).find());
+  }
+
+  /**
+   * True if the answer may refuse this client because of a limit of its own, without proof. Other
+   * workers are tried, and this one does not rest. The signs are limits in the head, and the
+   * client's own key, without a sign of an overload.
+   */
+  public boolean mayLimitCaller() {
+    if (status != LIMITED || key == SentKey.ROUTER || limitsCaller()) {
+      return false;
+    }
+    String headers = headers();
+    if (SHED.matcher(headers).find()) {
+      return false;
+    }
+    if (CALLERS_LIMIT.matcher(headers).find()) {
+      return !OVERLOAD_CODE.matcher(text()).find();
+    }
+    return key == SentKey.CLIENT && !OVERLOAD.matcher(text()).find();
+  }
+
+  private String headers() {
+    return new String(head, StandardCharsets.ISO_8859_1);
   }
 
   /** True if the answer reports that the engine has ended or shuts down. */
@@ -209,6 +305,30 @@ public final class BufferedResponse {
   private boolean saysQueueFull() {
     String text = text();
     return QUEUE_FULL_TYPE.matcher(text).find() && QUEUE_FULL_CODE.matcher(text).find();
+  }
+
+  /**
+   * True if the worker reports that it does not serve a model that it has listed.
+   *
+   * @param model name of the request's model
+   */
+  public boolean lacksModel(String model) {
+    if (status != NOT_FOUND || !worker.models().contains(model)) {
+      return false;
+    }
+    String text = text();
+    if (MODEL_NOT_FOUND.matcher(text).find()) {
+      return true;
+    }
+    String name = new String(model.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+    return NOT_FOUND_TYPE.matcher(text).find() && names(text, name);
+  }
+
+  /** True if a message has a name between quotation marks, or behind a colon. */
+  private static boolean names(String text, String name) {
+    return text.contains("`" + name + "`")
+        || text.contains("'" + name + "'")
+        || text.contains("model: " + name);
   }
 
   /** Bytes of the head, unchanged. */

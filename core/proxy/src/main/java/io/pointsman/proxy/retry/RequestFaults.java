@@ -2,6 +2,7 @@ package io.pointsman.proxy.retry;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.request.PromptOrder;
 import java.util.ArrayList;
@@ -34,7 +35,7 @@ public final class RequestFaults {
   /** Maximum number of engines that may fail after one request. */
   public static final int MOST_ENGINES = 2;
 
-  /** What a failed attempt says about its engine. */
+  /** Conclusion about the engine from a failed attempt. */
   public enum Evidence {
     /** The engine failed after it got the request, and may have ended. */
     ENGINE_ENDED,
@@ -209,11 +210,11 @@ public final class RequestFaults {
     }
     if (again) {
       withdraw();
-      lease.failedByRequest(failure);
+      lease.settle(new Outcome.Failed(failure, false));
     } else if (suspect) {
       unproven = worker;
       unprovenAs = failure;
-      lease.failedByRequest(failure);
+      lease.settle(new Outcome.Failed(failure, false));
     } else {
       lease.failed(failure);
       charged = worker;
@@ -227,7 +228,11 @@ public final class RequestFaults {
     // A request for an adapter waits for a slot, and later ones pass it.
     boolean adapters = worker.bases().size() < worker.models().size();
     boolean first =
-        !pardoned && before == 0 && !adapters && lease.outlived() && inOrder.getAsBoolean();
+        !pardoned
+            && before == 0
+            && !adapters
+            && worker.failureSigns().hasOutlived(lease)
+            && inOrder.getAsBoolean();
     pardoned |= first;
     return first;
   }

@@ -13,6 +13,9 @@ public final class RetryPlan {
   /** Maximum number of attempts while workers are busy. */
   private static final int MOST_ASKED = 64;
 
+  /** Maximum number of workers that a request leaves because they do not serve its model. */
+  private static final int MOST_WITHOUT_MODEL = 16;
+
   private static final int NOT_FOUND = 404;
 
   private final RetrySettings settings;
@@ -20,8 +23,11 @@ public final class RetryPlan {
   private final RetryBudget budget;
   private int attempts;
 
-  /** Attempts on workers without the stored response. */
+  /** Attempts on workers without the stored response or without the model. */
   private int notThere;
+
+  /** Workers that did not serve the model any more. */
+  private int withoutModel;
 
   private int waits;
   private long shortestRest;
@@ -56,36 +62,49 @@ public final class RetryPlan {
   }
 
   /**
-   * Records an attempt with a buffered error, which replaces an earlier one. A 404 does not replace
-   * an earlier error.
+   * Records an attempt with a buffered error, which replaces an earlier one. A 404 replaces only a
+   * 508, and a 508 replaces nothing.
    */
-  public void hold(BufferedResponse answer) {
-    if (buffered != null && answer.status() == NOT_FOUND) {
+  public void buffer(BufferedResponse answer) {
+    if (buffered != null && !replaces(answer, buffered)) {
       answer.release();
       return;
     }
     release();
     buffered = answer;
-    if (answer.busy() && answer.retryAfterSeconds() > 0) {
+    if (answer.rests() && answer.retryAfterSeconds() > 0) {
       long rest = Reply.seconds(answer.restNanos());
       shortestRest = shortestRest == 0 ? rest : Math.min(shortestRest, rest);
     }
   }
 
   /**
-   * The buffered error, with its ownership; null if there is none. A 404 is dropped if it is
-   * uncertain, because not all candidates have answered.
+   * The buffered error, with its ownership; null if there is none. A 404 or a 508 is dropped if it
+   * is uncertain, because not all candidates have answered.
    *
-   * @param someUnasked true if a candidate for the stored response was not tried
+   * @param someUnasked true if a candidate was not tried
    */
   public @Nullable BufferedResponse takeBuffered(boolean someUnasked) {
     boolean someSilent = lastError != null || someUnasked;
-    if (buffered != null && buffered.status() == NOT_FOUND && someSilent) {
+    if (buffered != null && uncertain(buffered) && someSilent) {
       release();
     }
     BufferedResponse taken = buffered;
     buffered = null;
     return taken;
+  }
+
+  private static boolean replaces(BufferedResponse answer, BufferedResponse earlier) {
+    return switch (answer.status()) {
+      case NOT_FOUND -> earlier.status() == BufferedResponse.LOOP;
+      case BufferedResponse.LOOP -> false;
+      default -> true;
+    };
+  }
+
+  /** True if another worker may do better than this answer says. */
+  private static boolean uncertain(BufferedResponse answer) {
+    return answer.status() == NOT_FOUND || answer.status() == BufferedResponse.LOOP;
   }
 
   public @Nullable ProxyError lastError() {
@@ -105,7 +124,8 @@ public final class RetryPlan {
   /**
    * Requests another attempt; false if it is not permitted. A busy worker has not started the
    * request, so it does not count as an attempt; all others are tried. A worker without the stored
-   * response does not count either.
+   * response or without the model does not count either; for the model, {@link
+   * #anotherWithoutModel} limits their number.
    */
   public boolean another(RetryReason reason, long now) {
     if (reason == RetryReason.NOT_THERE) {
@@ -116,6 +136,11 @@ public final class RetryPlan {
       return attempts < MOST_ASKED && budget.withdraw(now);
     }
     return attempts - notThere < settings.maxAttempts() && budget.withdraw(now);
+  }
+
+  /** Records a worker without the model; false if no further one may get the request. */
+  public boolean anotherWithoutModel() {
+    return withoutModel++ < MOST_WITHOUT_MODEL;
   }
 
   /** True if {@link #another} would permit an attempt after a worker is lost. */

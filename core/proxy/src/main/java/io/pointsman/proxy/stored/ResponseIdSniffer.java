@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ChunkFraming;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,15 +82,16 @@ public final class ResponseIdSniffer implements ChunkFraming.Contents {
    * Records {@code by} as the worker with the response, once {@code bytes} complete the id.
    *
    * @param client the client that creates the response, see {@link
-   *     io.pointsman.proxy.identity.ClientOwner}
+   *     io.pointsman.proxy.identity.ClientOwner}; called only if the id is complete, because a name
+   *     can cost a hash
    * @return true if nothing more can be learned
    */
-  public boolean learn(ByteBuf bytes, Worker by, ResponseOwners owners, String client) {
+  public boolean learn(ByteBuf bytes, Worker by, ResponseOwners owners, Supplier<String> client) {
     if (state != State.DONE) {
       read(bytes);
       String found = id;
       if (found != null) {
-        owners.learn(found, by.id(), client);
+        owners.learn(found, by.id(), client.get());
       }
     }
     return state == State.DONE;

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Table of the workers that have the stored responses of the Responses API, and of the clients that
  * created them. It is bounded. If it is full, an entry of the creator that adds one is removed if
  * more than half of the table is its own, else one of anybody; the least recently used first. So no
- * creator can remove those of all others. Thread-safe. Only requests of that API use it.
+ * creator can remove all entries of others. Thread-safe. Only requests of that API use it.
  */
 public final class ResponseOwners {
   /**

@@ -58,31 +58,7 @@ public final class StoredResponse {
 
   /** True if a request creates a stored response or uses one. */
   public static boolean concerns(Endpoint endpoint, RequestFacts facts) {
-    return switch (endpoint) {
-      case RESPONSES, RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS -> true;
-      case CHAT_COMPLETIONS,
-          COMPLETIONS,
-          EMBEDDINGS,
-          RERANK,
-          SCORE,
-          POOLING,
-          CLASSIFY,
-          GENERATE,
-          TOKEN_GENERATE,
-          TOKENIZE,
-          DETOKENIZE,
-          MESSAGES,
-          MESSAGES_COUNT_TOKENS,
-          AUDIO_TRANSCRIPTIONS,
-          AUDIO_TRANSLATIONS,
-          AUDIO_SPEECH,
-          IMAGES_GENERATIONS,
-          IMAGES_EDITS,
-          IMAGES_VARIATIONS,
-          REALTIME,
-          TRANSPARENT ->
-          facts.responseId() != null;
-    };
+    return endpoint.storedResponses() || facts.responseId() != null;
   }
 
   /**
@@ -178,6 +154,9 @@ public final class StoredResponse {
   public void answered(int status, Worker by) {
     if (!byId || status >= 300) {
       return;
+    }
+    if (deletes || cancels) {
+      by.background().ended(id);
     }
     if (deletes) {
       owners.forget(id);

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
  * client's event loop, except {@link #decided} and {@link #failed}.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a wake-up cannot fail and is never cancelled
-final class DeferredRequest implements Deferral.Guest {
+final class DeferredRequest implements Deferral.Waiter {
   /** Receiver of a deferred decision. */
   interface Holder {
-    void heldDecided(Decision decision);
+    void deferralDecided(Decision decision);
 
-    void heldFailed(RuntimeException fault);
+    void deferralFailed(RuntimeException fault);
   }
 
   private final LoopState state;
@@ -33,7 +33,7 @@ final class DeferredRequest implements Deferral.Guest {
     this.state = state;
     this.holder = holder;
     this.request = request;
-    deferral = state.server().deferral();
+    deferral = state.server().live().deferral();
   }
 
   /** Returns the decision; null if it is deferred. The holder then gets it later. */
@@ -81,7 +81,7 @@ final class DeferredRequest implements Deferral.Guest {
     if (waiting) {
       waiting = false;
       state.server().listener().on(new DeferralEnded(deferredNanos, true));
-      holder.heldDecided(decision);
+      holder.deferralDecided(decision);
     } else if (decision instanceof Decision.Routed routed) {
       routed.lease().ignored();
     }
@@ -97,7 +97,7 @@ final class DeferredRequest implements Deferral.Guest {
     if (waiting) {
       waiting = false;
       state.server().listener().on(new DeferralEnded(state.now() - deferredAt, false));
-      holder.heldFailed(fault);
+      holder.deferralFailed(fault);
     }
   }
 

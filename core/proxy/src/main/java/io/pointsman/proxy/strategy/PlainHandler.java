@@ -13,6 +13,7 @@ import io.pointsman.proxy.handler.Candidates;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.handler.HandledRequest;
+import io.pointsman.proxy.handler.PassedRouters;
 import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.handler.ServedAnswer;
 import io.pointsman.proxy.handler.UnchangedRequest;
@@ -66,13 +67,21 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
     absence =
         new WorkerWait(
             state.loop(),
-            server.deferral().withoutWorker(),
+            server.live().deferral().withoutWorker(),
             server.listener(),
             server.ticker(),
             facts.model());
-    pinned = server.pins().worker(asked.head().uri());
-    routing = facts.toRoutingRequest(Role.REGULAR, pinned);
+    pinned = server.live().paths().pins().worker(asked.head().uri());
+    routing = newRouting();
     routing.named(asked.id());
+  }
+
+  /** The request began while one worker serves each; that may change before any attempt. */
+  private RoutingRequest newRouting() {
+    RoutingRequest whole = facts.toRoutingRequest(Role.REGULAR, pinned);
+    whole.acceptEarlierRoles();
+    PassedRouters.of(asked.head(), server.engine().fleet()).forEach(whole::exclude);
+    return whole;
   }
 
   @Override
@@ -95,7 +104,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
 
   /** Only the first decision can be deferred, because a retry is already late. */
   private @Nullable Decision ask() {
-    if (server.deferral().withoutWorker().on() && !server.engine().mayServe(routing)) {
+    if (server.live().deferral().withoutWorker().on() && !server.engine().mayServe(routing)) {
       return decideOrWait();
     }
     absence.end();
@@ -124,7 +133,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
 
   private boolean awaitWorker() {
     // Without the workers that refused a connection: one of them may be the first to return.
-    RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, pinned);
+    RoutingRequest anew = newRouting();
     anew.waits().awaits();
     if (!absence.begin(() -> server.engine().mayServe(anew), this::placeLater)) {
       return false;
@@ -175,7 +184,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   }
 
   @Override
-  public void heldDecided(Decision decision) {
+  public void deferralDecided(Decision decision) {
     try {
       decided(decision);
     } catch (RuntimeException | Error e) {
@@ -184,7 +193,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   }
 
   @Override
-  public void heldFailed(RuntimeException fault) {
+  public void deferralFailed(RuntimeException fault) {
     exchange.end(new Ending.Defect(fault));
   }
 
@@ -202,6 +211,24 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   @Override
   public boolean admits(Worker worker, long now) {
     return routing.admits(worker, now);
+  }
+
+  @Override
+  public boolean goesOnWithoutModel() {
+    return true;
+  }
+
+  /** Another worker may serve the model, so a 404 of one says little. */
+  @Override
+  public boolean someUntried() {
+    String model = routing.model();
+    Pool pool = server.engine().pool(routing.role(), model);
+    return pinned == null
+        && pool != null
+        && pool.any(
+            worker ->
+                !routing.tried().contains(worker)
+                    && (model == null || worker.models().contains(model)));
   }
 
   @Override

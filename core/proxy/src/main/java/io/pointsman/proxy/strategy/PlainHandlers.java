@@ -25,6 +25,11 @@ public final class PlainHandlers implements RequestHandlers {
   }
 
   @Override
+  public RequestHandlers inForce() {
+    return this;
+  }
+
+  @Override
   public RequestHandler of(ClientExchange request) {
     return new PlainHandler(state, request);
   }

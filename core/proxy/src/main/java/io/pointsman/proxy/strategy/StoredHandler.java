@@ -7,7 +7,9 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.handler.Candidates;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.handler.Ending;
+import io.pointsman.proxy.handler.PassedRouters;
 import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.handler.ServedAnswer;
 import io.pointsman.proxy.handler.Waits;
 import io.pointsman.proxy.loop.LoopState;
@@ -21,20 +23,27 @@ import io.pointsman.proxy.telemetry.RetryReason;
  */
 public final class StoredHandler implements RequestHandler, Candidates {
   private final LoopState state;
+  private final RequestHandlers handlers;
   private final ClientExchange exchange;
   private final Search search;
   private RoutingRequest routing;
 
-  public StoredHandler(LoopState state, ClientExchange exchange, StoredResponse stored) {
+  /**
+   * @param handlers the handlers of the request
+   */
+  public StoredHandler(
+      LoopState state, RequestHandlers handlers, ClientExchange exchange, StoredResponse stored) {
     this.state = state;
+    this.handlers = handlers;
     this.exchange = exchange;
-    search =
-        new Search(stored, exchange.request().facts(), state.handlers(), state.server().engine());
+    search = new Search(stored, exchange.request().facts(), handlers, state.server().engine());
     routing = named(search.begin());
   }
 
   private RoutingRequest named(RoutingRequest question) {
     question.named(exchange.request().id());
+    PassedRouters.of(exchange.request().head(), state.server().engine().fleet())
+        .forEach(question::exclude);
     return question;
   }
 
@@ -62,7 +71,7 @@ public final class StoredHandler implements RequestHandler, Candidates {
       lease.ignored();
       exchange.end(new Ending.BestError());
     } else {
-      state.handlers().toOwner(exchange, lease);
+      handlers.toOwner(exchange, lease);
     }
   }
 

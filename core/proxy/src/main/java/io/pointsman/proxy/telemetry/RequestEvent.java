@@ -64,6 +64,13 @@ public sealed interface RequestEvent {
    */
   record RequestRetried(Endpoint endpoint, RetryReason reason) implements RequestEvent {}
 
+  /**
+   * A worker answered that it does not serve a model that it had listed.
+   *
+   * @param model model of the request
+   */
+  record ModelMissing(Worker worker, String model) implements RequestEvent {}
+
   /** A request ended, on any path. */
   record RequestEnded(RequestReport report) implements RequestEvent {}
 

@@ -25,7 +25,7 @@ public enum RetryReason {
    * The worker is busy: status 429 or 529, or 503 with a sign of a full queue; or it shuts down.
    */
   BUSY,
-  /** The worker does not have the stored response. */
+  /** The worker does not have the stored response, or does not serve the model any more. */
   NOT_THERE,
   /** A pooled connection was closed. The request is sent again to the same worker. */
   STALE

@@ -31,7 +31,7 @@ public final class PeerCertificates {
     }
   }
 
-  /** A long name is cut and gets a digest: the name decides who reads a file. */
+  /** A long name is cut and gets a digest: access to a file depends on the name. */
   static String bounded(String subject) {
     if (subject.length() <= LONGEST) {
       return subject;

@@ -17,6 +17,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pointsman.engine.env.FileProblem;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -43,7 +44,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * TLS 1.2 and 1.3 of one listener. {@link #refresh} reads the files again; open connections keep
- * their certificate. If new files cannot be used, the earlier ones stay. Thread-safe.
+ * their certificate. If new files cannot be used, the earlier ones stay.
+ *
+ * <p>It is one class because reading, comparing and replacing the files must not be interrupted by
+ * another refresh. Thread-safe.
  */
 public final class ServerTls implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ServerTls.class);
@@ -73,7 +77,10 @@ public final class ServerTls implements AutoCloseable {
 
   private volatile Loaded loaded;
 
-  /** Contents of files that could not be used, to log each once. Only for {@link #refresh}. */
+  /** True if no further connection can begin. */
+  private volatile boolean closed;
+
+  /** Contents of files that could not be used, to log each once. Guarded by this. */
   private Contents refused = Contents.NONE;
 
   /** The contents of the files. */
@@ -96,9 +103,17 @@ public final class ServerTls implements AutoCloseable {
 
   /**
    * @param context context for handlers
+   * @param conditions conditions of connections with this context
    * @param jdk context for servers of the JDK; null if they cannot use it
    */
-  private record Loaded(Contents contents, SharedContext context, @Nullable SSLContext jdk) {}
+  private record Loaded(
+      Contents contents,
+      SharedContext context,
+      ConnectionConditions conditions,
+      @Nullable SSLContext jdk) {}
+
+  /** The handler of a connection, with the conditions under which the connection is accepted. */
+  record Handshake(SslHandler handler, ConnectionConditions conditions) {}
 
   private static Executor handshakes() {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
@@ -120,6 +135,10 @@ public final class ServerTls implements AutoCloseable {
     this.http2 = http2;
     this.provider = provider;
     loaded = load(contents());
+  }
+
+  /** Logs the file of the certificate, because it comes into use. */
+  void announce() {
     log.info("{}: TLS with the certificate of {}", group, settings.certificateFile());
   }
 
@@ -136,15 +155,25 @@ public final class ServerTls implements AutoCloseable {
     return new ServerTls(group, settings, http2, provider);
   }
 
-  /** A handler for a client's connection. */
-  public SslHandler handler(ByteBufAllocator allocator) {
-    SslHandler handler = null;
-    while (handler == null) {
-      // Null if another thread has just replaced the context.
-      handler = loaded.context.with(context -> context.newHandler(allocator, handshakes));
+  /** TLS of a client's connection; null after the close. */
+  @Nullable Handshake handshake(ByteBufAllocator allocator) {
+    while (true) {
+      Loaded now = loaded;
+      SslHandler handler = now.context.with(context -> context.newHandler(allocator, handshakes));
+      if (handler != null) {
+        handler.setHandshakeTimeout(settings.handshakeTimeout().toMillis(), TimeUnit.MILLISECONDS);
+        return new Handshake(handler, now.conditions);
+      }
+      // Another thread has just replaced the context, or has closed it.
+      if (closed) {
+        return null;
+      }
     }
-    handler.setHandshakeTimeout(settings.handshakeTimeout().toMillis(), TimeUnit.MILLISECONDS);
-    return handler;
+  }
+
+  /** The conditions of later connections. */
+  ConnectionConditions conditions() {
+    return loaded.conditions;
   }
 
   /**
@@ -192,7 +221,7 @@ public final class ServerTls implements AutoCloseable {
     parameters.setCipherSuites(
         Http2SecurityUtil.CIPHERS.stream().filter(supported::contains).toArray(String[]::new));
     boolean asks = !settings.clientCaFile().isEmpty();
-    boolean required = settings.clientCertificates() == ClientCertificates.REQUIRED;
+    boolean required = requiresClients();
     parameters.setNeedClientAuth(asks && required);
     if (asks && !required) {
       parameters.setWantClientAuth(true);
@@ -200,11 +229,11 @@ public final class ServerTls implements AutoCloseable {
     return parameters;
   }
 
-  /**
-   * Reads the files again. Later connections use their contents. Must not be called by two threads
-   * at once; may block.
-   */
-  public void refresh() {
+  /** Reads the files again. Later connections use their contents. May block. */
+  public synchronized void refresh() {
+    if (closed) {
+      return;
+    }
     Contents found;
     try {
       found = contents();
@@ -228,8 +257,11 @@ public final class ServerTls implements AutoCloseable {
 
   /** Frees the memory of the context when the last connection has closed. */
   @Override
-  public void close() {
-    loaded.context.close();
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      loaded.context.close();
+    }
   }
 
   private void refuse(Contents found, IllegalArgumentException why) {
@@ -254,19 +286,30 @@ public final class ServerTls implements AutoCloseable {
       return Files.readAllBytes(Path.of(file));
     } catch (IOException | InvalidPathException e) {
       throw new IllegalArgumentException(
-          name + ": " + file + ": " + e + " (expected: a readable PEM file)", e);
+          name + ": " + file + ": " + FileProblem.of(e) + " (expected: a readable PEM file)", e);
     }
   }
 
   private Loaded load(Contents contents) {
-    SslContext built = build(contents);
+    X509Certificate[] authorities =
+        contents.files.size() > 2
+            ? certificates(
+                group + ".client-ca-file", settings.clientCaFile(), contents.files.get(2))
+            : new X509Certificate[0];
+    SslContext built = build(contents, authorities);
     return new Loaded(
         contents,
         new SharedContext(built),
+        new ConnectionConditions(
+            true, Set.copyOf(List.of(authorities)), authorities.length > 0 && requiresClients()),
         built instanceof JdkSslContext ofJdk ? ofJdk.context() : null);
   }
 
-  private SslContext build(Contents contents) {
+  private boolean requiresClients() {
+    return settings.clientCertificates() == ClientCertificates.REQUIRED;
+  }
+
+  private SslContext build(Contents contents, X509Certificate[] authorities) {
     X509Certificate[] chain =
         certificates(
             group + ".certificate-file", settings.certificateFile(), contents.files.get(0));
@@ -283,11 +326,6 @@ public final class ServerTls implements AutoCloseable {
               + " (expected: a PEM file with the key of the certificate)",
           e);
     }
-    X509Certificate[] authorities =
-        contents.files.size() > 2
-            ? certificates(
-                group + ".client-ca-file", settings.clientCaFile(), contents.files.get(2))
-            : new X509Certificate[0];
     SslContextBuilder builder =
         SslContextBuilder.forServer(key, chain)
             .sslProvider(provider.chosen(group, chain[0], List.of(authorities)))
@@ -297,10 +335,7 @@ public final class ServerTls implements AutoCloseable {
     if (authorities.length > 0) {
       builder
           .trustManager(authorities)
-          .clientAuth(
-              settings.clientCertificates() == ClientCertificates.REQUIRED
-                  ? ClientAuth.REQUIRE
-                  : ClientAuth.OPTIONAL);
+          .clientAuth(requiresClients() ? ClientAuth.REQUIRE : ClientAuth.OPTIONAL);
     }
     try {
       return builder.build();

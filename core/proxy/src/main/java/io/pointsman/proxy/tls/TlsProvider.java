@@ -42,7 +42,7 @@ public enum TlsProvider {
    * @throws IllegalArgumentException if this is {@link #OPENSSL}, which cannot be loaded
    */
   public SslProvider chosen() {
-    Choice choice = choose(this == JDK ? null : OpenSsl.unavailabilityCause());
+    ProviderChoice choice = choose(this == JDK ? null : OpenSsl.unavailabilityCause());
     if (!logged.getAndSet(true)) {
       log.info("TLS: {}", choice.reason);
     }
@@ -112,14 +112,14 @@ public enum TlsProvider {
    *
    * @param provider reference-counted for OpenSSL: no finalizer holds up the collector
    */
-  record Choice(SslProvider provider, String reason) {}
+  record ProviderChoice(SslProvider provider, String reason) {}
 
   /**
    * @param missing why the library cannot be loaded; null if it is loaded, or not needed
    */
-  Choice choose(@Nullable Throwable missing) {
+  ProviderChoice choose(@Nullable Throwable missing) {
     return switch (this) {
-      case JDK -> new Choice(SslProvider.JDK, "the JDK (tls.provider is jdk)");
+      case JDK -> new ProviderChoice(SslProvider.JDK, "the JDK (tls.provider is jdk)");
       case OPENSSL -> {
         if (missing != null) {
           throw new IllegalArgumentException(
@@ -128,13 +128,13 @@ public enum TlsProvider {
                   + ")",
               missing);
         }
-        yield new Choice(SslProvider.OPENSSL_REFCNT, "BoringSSL (tls.provider is openssl)");
+        yield new ProviderChoice(SslProvider.OPENSSL_REFCNT, "BoringSSL (tls.provider is openssl)");
       }
       case AUTO ->
           missing == null
-              ? new Choice(
+              ? new ProviderChoice(
                   SslProvider.OPENSSL_REFCNT, "BoringSSL (tls.provider is auto, the library loads)")
-              : new Choice(
+              : new ProviderChoice(
                   SslProvider.JDK,
                   "the JDK (tls.provider is auto, BoringSSL cannot be loaded: "
                       + reason(missing)

@@ -101,8 +101,8 @@ final class EngineContexts {
   }
 
   /** Without contexts, for other settings of workers without values of their own. */
-  EngineContexts with(EngineTlsSettings next) {
-    return new EngineContexts(next, systemCaFile, provider);
+  EngineContexts with(EngineTlsSettings next, TlsProvider nextProvider) {
+    return new EngineContexts(next, systemCaFile, nextProvider);
   }
 
   /**
@@ -135,7 +135,7 @@ final class EngineContexts {
    *
    * @param used settings of present workers; a context of {@code before} stays if its changed files
    *     cannot be used
-   * @param required settings whose files must be usable
+   * @param required settings that must have usable files
    * @throws IllegalArgumentException if a file of a required one cannot be used
    */
   void fill(EngineContexts before, Set<EngineTlsSettings> used, Set<EngineTlsSettings> required) {
@@ -143,11 +143,13 @@ final class EngineContexts {
     for (EngineTlsSettings each : required) {
       String now = digest(each, read);
       Contexts kept = before.contexts.get(each);
-      contexts.put(each, kept != null && kept.digest.equals(now) ? kept : build(each, now));
+      boolean same = kept != null && kept.digest.equals(now) && before.provider == provider;
+      contexts.put(each, kept != null && same ? kept : build(each, now));
     }
     for (EngineTlsSettings each : used) {
       Contexts kept = before.contexts.get(each);
-      if (kept != null && !contexts.containsKey(each)) {
+      // With another provider they are built at their first use.
+      if (kept != null && !contexts.containsKey(each) && before.provider == provider) {
         contexts.put(each, renewed(each, kept, digest(each, read)));
       }
     }

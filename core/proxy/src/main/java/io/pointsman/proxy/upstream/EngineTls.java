@@ -88,7 +88,7 @@ public final class EngineTls implements AutoCloseable {
     }
   }
 
-  /** The settings whose files these workers need. */
+  /** The settings that these workers need. */
   private static Set<EngineTlsSettings> needed(
       EngineTlsSettings ofAll, Collection<WorkerSpec> workers) {
     Set<EngineTlsSettings> needed = new LinkedHashSet<>();
@@ -104,7 +104,7 @@ public final class EngineTls implements AutoCloseable {
     return needed;
   }
 
-  /** Other settings, whose files are read, before and while they are in use. */
+  /** Other settings with their files read, before and while they are in use. */
   public final class Change {
     private final EngineContexts before;
     private final EngineContexts after;
@@ -145,18 +145,20 @@ public final class EngineTls implements AutoCloseable {
   }
 
   /**
-   * Reads the files for other settings, also those whose content alone has changed. Changes nothing
+   * Reads the files for other settings, and again the files with a changed content. Changes nothing
    * that is in use. The caller undoes or finishes the change; until then {@link #refresh} does
    * nothing.
    *
    * @param next the settings of workers without values of their own
-   * @param workers workers whose files must be usable
+   * @param workers workers that must have usable files
+   * @param provider implementation of TLS for connections of event loops
    * @throws IllegalArgumentException if a file cannot be used
    */
-  public Change prepared(EngineTlsSettings next, Collection<WorkerSpec> workers) {
+  public Change prepared(
+      EngineTlsSettings next, Collection<WorkerSpec> workers, TlsProvider provider) {
     synchronized (files) {
       EngineContexts before = contexts;
-      EngineContexts after = before.with(next);
+      EngineContexts after = before.with(next, provider);
       Set<EngineTlsSettings> used = new LinkedHashSet<>();
       followed.forEach(each -> used.add(usable(next, each)));
       try {

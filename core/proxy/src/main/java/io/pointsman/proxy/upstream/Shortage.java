@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 
-/** A resource that the router itself lacks for a connection. It is not a failure of the worker. */
+/** A resource that the router lacks for a connection. It is not a failure of the worker. */
 public enum Shortage {
   /** No file descriptor is free, in the process or the system. */
   DESCRIPTORS("oo many open files"),

@@ -3,6 +3,7 @@ package io.pointsman.proxy.upstream;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -32,6 +33,10 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final Channel channel;
   private final InetAddress address;
   private final Flushes.Flush flush;
+
+  /** Records that the first bytes of a request are with the operating system. */
+  private final ChannelFutureListener onFirst = done -> written(done.isSuccess());
+
   private @Nullable UpstreamUser user;
 
   /** True while no byte of the present user's request is with the operating system. */
@@ -92,9 +97,13 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     ChannelFuture written = channel.write(bytes);
     if (unwritten && !queued) {
       queued = true;
-      written.addListener(done -> unwritten &= !done.isSuccess());
+      written.addListener(onFirst);
     }
     return written;
+  }
+
+  private void written(boolean success) {
+    unwritten &= !success;
   }
 
   /**

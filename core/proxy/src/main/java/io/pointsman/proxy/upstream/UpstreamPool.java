@@ -40,7 +40,7 @@ public final class UpstreamPool {
 
   /** Uses the keys for requests that are sent later. */
   void use(EngineKeys keys) {
-    target = WorkerTarget.of(worker.spec(), keys);
+    target = WorkerTarget.of(worker.spec(), keys, pools.router());
   }
 
   Flushes flushes() {

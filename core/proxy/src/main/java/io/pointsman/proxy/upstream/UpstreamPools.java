@@ -8,6 +8,7 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.ssl.SslHandler;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.wire.RouterId;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.BiConsumer;
@@ -21,6 +22,7 @@ public final class UpstreamPools {
   private final NameTable names;
   private final EngineTls tls;
   private final BiConsumer<Bootstrap, Duration> userTimeout;
+  private final RouterId router;
   private final Runnable onKept;
   private final Bootstrap bootstrap;
   private final EarlyBytes earlyBytes = new EarlyBytes();
@@ -30,6 +32,7 @@ public final class UpstreamPools {
   /**
    * @param sockets bootstrap with the transport's socket class and a handler for new sockets
    * @param userTimeout sets {@link UpstreamSettings#tcpUserTimeout} for later connections
+   * @param router the router that sends the requests
    * @param onKept called when a connection is kept; the caller then schedules {@link #sweep}
    */
   public UpstreamPools(
@@ -40,7 +43,9 @@ public final class UpstreamPools {
       UpstreamSettings settings,
       NameTable names,
       EngineTls tls,
+      RouterId router,
       Runnable onKept) {
+    this.router = router;
     this.loop = loop;
     this.flushes = flushes;
     this.settings = settings;
@@ -97,7 +102,8 @@ public final class UpstreamPools {
       if (pool != null) {
         pool.close();
       }
-      pool = new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.keys()));
+      pool =
+          new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.keys(), router));
       bySlot[slot] = pool;
     }
     return pool;
@@ -109,6 +115,10 @@ public final class UpstreamPools {
 
   Flushes flushes() {
     return flushes;
+  }
+
+  RouterId router() {
+    return router;
   }
 
   NameTable names() {

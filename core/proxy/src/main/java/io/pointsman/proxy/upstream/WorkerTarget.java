@@ -3,6 +3,7 @@ package io.pointsman.proxy.upstream;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.wire.RequestHeadWriter;
+import io.pointsman.proxy.wire.RouterId;
 import java.net.URI;
 
 /**
@@ -13,7 +14,7 @@ import java.net.URI;
  */
 record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads) {
 
-  static WorkerTarget of(WorkerSpec spec, EngineKeys keys) {
+  static WorkerTarget of(WorkerSpec spec, EngineKeys keys, RouterId router) {
     URI uri = URI.create(spec.base());
     boolean tls = "https".equals(uri.getScheme());
     HostPort at = HostPort.ofUrl(spec.url());
@@ -26,6 +27,6 @@ record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads)
         at.bareHost(),
         port,
         new RequestHeadWriter(
-            base, authority, spec.rank(), keys.of(spec), keys.dropsClients(spec)));
+            base, authority, spec.rank(), keys.of(spec), keys.dropsClients(spec), router));
   }
 }

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
 
 /** End of an answer's body, determined by its head (RFC 9112, 6.3). */
 public final class BodyFraming {
@@ -13,7 +14,10 @@ public final class BodyFraming {
   }
 
   private final Kind kind;
-  private final ChunkFraming chunks = new ChunkFraming();
+
+  /** Null if the body is not chunked. */
+  private final @Nullable ChunkFraming chunks;
+
   private long left;
 
   /**
@@ -21,6 +25,7 @@ public final class BodyFraming {
    */
   public BodyFraming(ResponseHead head, String method) {
     kind = kind(head, method);
+    chunks = kind == Kind.CHUNKED ? new ChunkFraming() : null;
     left = kind == Kind.LENGTH ? head.contentLength() : 0;
   }
 
@@ -38,8 +43,15 @@ public final class BodyFraming {
     return kind;
   }
 
-  /** State of a chunked body. */
+  /**
+   * State of a chunked body.
+   *
+   * @throws IllegalStateException if the body is not chunked
+   */
   public ChunkFraming chunks() {
+    if (chunks == null) {
+      throw new IllegalStateException("the body is not chunked");
+    }
     return chunks;
   }
 
@@ -58,7 +70,7 @@ public final class BodyFraming {
     return switch (kind) {
       case NONE -> from;
       case UNTIL_CLOSE -> ChunkFraming.MORE;
-      case CHUNKED -> chunks.scan(in, from, to, null);
+      case CHUNKED -> chunks().scan(in, from, to, null);
       case LENGTH -> {
         long part = Math.min(left, to - from);
         left -= part;

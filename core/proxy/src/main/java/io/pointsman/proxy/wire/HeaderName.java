@@ -34,6 +34,9 @@ enum HeaderName {
   TRANSFER_ENCODING("transfer-encoding", true),
   UPGRADE("upgrade", true),
 
+  /** The routers that sent the request before. */
+  VIA_ROUTERS(RouterId.VIA, true),
+
   /** Among others, the compression of a WebSocket's messages. */
   WEBSOCKET_EXTENSIONS("sec-websocket-extensions", false),
   OTHER("", false);
@@ -91,7 +94,7 @@ enum HeaderName {
     }
     for (String order : ORDERS) {
       if (Bytes.begins(bytes, from, to, order)) {
-        return ORDER;
+        return is(bytes, from, to, VIA_ROUTERS) == OTHER ? ORDER : VIA_ROUTERS;
       }
     }
     return OTHER;

@@ -119,7 +119,7 @@ public final class RequestDecoder {
       begin(new RequestHead(parser, bytes, length));
     } else if (length == RequestParser.FAULT) {
       in.skipBytes(more);
-      begin(RequestHead.faulty(parser.fault()));
+      begin(RequestHead.faulty(parser.fault(), parser.problem()));
     } else {
       in.skipBytes(more);
       kept += more;

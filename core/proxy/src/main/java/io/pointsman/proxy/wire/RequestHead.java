@@ -16,11 +16,12 @@ import org.jspecify.annotations.Nullable;
  * a server behind the router may read differently. These have more than one {@code Host}, {@code
  * Content-Length}, {@code Authorization}, {@code X-Api-Key} or {@code Origin}, a transfer coding
  * other than {@code chunked}, or both kinds of framing. It also refuses a {@code Connection} header
- * with too many names.
+ * with too many names. It is one class because all its methods read the same bytes by the positions
+ * that the {@link RequestParser} has found.
  */
 public final class RequestHead implements RequestHeaders {
   /** Reason to refuse a head. */
-  public enum Fault {
+  public enum HeadFault {
     MALFORMED,
     URI_TOO_LONG,
     HEADERS_TOO_LARGE,
@@ -58,7 +59,11 @@ public final class RequestHead implements RequestHeaders {
   private final long contentLength;
   private final ConnectionOptions connection;
   private final boolean webSocket;
-  private final @Nullable Fault fault;
+  private final boolean viaRouters;
+  private final @Nullable HeadFault fault;
+
+  /** Reason of the fault; empty if there is none. */
+  private final String problem;
 
   /** True if {@code Content-Encoding} does not apply to the body any more. */
   private final boolean decoded;
@@ -130,7 +135,10 @@ public final class RequestHead implements RequestHeaders {
     contentLength = framing.length;
     expectsContinue = framing.expectations == 1 && framing.continues == 1;
     connection = framing.connection;
-    fault = fault(framing, http10 || http11);
+    viaRouters = framing.viaRouters;
+    boolean knownVersion = http10 || http11;
+    problem = knownVersion ? problem(framing) : "";
+    fault = fault(framing, knownVersion);
     keepAlive = fault == null && keepsAlive();
     webSocket =
         fault == null && http11 && method.equals("GET") && !hasBody() && framing.asksForWebSocket();
@@ -164,7 +172,9 @@ public final class RequestHead implements RequestHeaders {
     contentLength = from.contentLength;
     connection = from.connection;
     webSocket = from.webSocket;
+    viaRouters = from.viaRouters;
     fault = from.fault;
+    problem = from.problem;
     this.decoded = decoded;
     this.client = client;
     this.identity = identity;
@@ -172,7 +182,7 @@ public final class RequestHead implements RequestHeaders {
     this.hidesKey = hidesKey;
   }
 
-  private RequestHead(Fault fault) {
+  private RequestHead(HeadFault fault, String problem) {
     bytes = new byte[0];
     lines = new int[0];
     names = new HeaderName[0];
@@ -187,7 +197,9 @@ public final class RequestHead implements RequestHeaders {
     contentLength = UNKNOWN;
     connection = ConnectionOptions.NONE;
     webSocket = false;
+    viaRouters = false;
     this.fault = fault;
+    this.problem = problem;
     decoded = false;
     client = null;
     identity = ClientIdentity.UNKNOWN;
@@ -197,12 +209,12 @@ public final class RequestHead implements RequestHeaders {
 
   /** The head of a request that did not arrive in time. */
   public static RequestHead unread() {
-    return new RequestHead(Fault.MALFORMED);
+    return new RequestHead(HeadFault.MALFORMED, "");
   }
 
   /** The head of a request that could not be parsed. */
-  static RequestHead faulty(Fault fault) {
-    return new RequestHead(fault);
+  static RequestHead faulty(HeadFault fault, String problem) {
+    return new RequestHead(fault, problem);
   }
 
   private static HeaderName[] names(byte[] bytes, int[] lines) {
@@ -271,6 +283,7 @@ public final class RequestHead implements RequestHeaders {
     private boolean otherCoding;
     private int upgradeLine;
     private boolean toWebSocket;
+    private boolean viaRouters;
     private long length = UNKNOWN;
     private ConnectionOptions connection = ConnectionOptions.NONE;
 
@@ -291,6 +304,7 @@ public final class RequestHead implements RequestHeaders {
             codings++;
             otherCoding |= !Bytes.is(bytes, from, to, "chunked");
           }
+          case VIA_ROUTERS -> viaRouters = true;
           case EXPECT -> {
             expectations++;
             continues += Bytes.is(bytes, from, to, "100-continue") ? 1 : 0;
@@ -318,6 +332,20 @@ public final class RequestHead implements RequestHeaders {
           && connection.name(lines[upgradeLine * NUMBERS], lines[upgradeLine * NUMBERS + 1]);
     }
 
+    /** The name of a header that must not be repeated, and is; empty if there is none. */
+    private String repeated() {
+      if (hosts > 1) {
+        return "host";
+      }
+      if (authorizations > 1) {
+        return "authorization";
+      }
+      if (apiKeys > 1) {
+        return "x-api-key";
+      }
+      return origins > 1 ? "origin" : "";
+    }
+
     private boolean fits() {
       if (codings == 0) {
         return lengths == 0 || (lengths == 1 && length != UNKNOWN);
@@ -326,17 +354,34 @@ public final class RequestHead implements RequestHeaders {
     }
   }
 
-  private @Nullable Fault fault(Framing framing, boolean knownVersion) {
+  private @Nullable HeadFault fault(Framing framing, boolean knownVersion) {
     if (!knownVersion) {
-      return Fault.VERSION;
+      return HeadFault.VERSION;
     }
-    boolean hostFits = framing.hosts == 1 || (framing.hosts == 0 && http10);
-    boolean senderFits =
-        framing.authorizations <= 1 && framing.apiKeys <= 1 && framing.origins <= 1;
-    if (!targetFits() || !hostFits || !senderFits || !framing.fits() || connection.tooMany()) {
-      return Fault.MALFORMED;
+    if (!problem.isEmpty()) {
+      return HeadFault.MALFORMED;
     }
-    return framing.expectations > 0 && !expectsContinue ? Fault.EXPECTATION : null;
+    return framing.expectations > 0 && !expectsContinue ? HeadFault.EXPECTATION : null;
+  }
+
+  /** The reason why the head is malformed; empty if it is not. */
+  private String problem(Framing framing) {
+    if (!targetFits()) {
+      return "request target: invalid (expected: /path without encoded control characters)";
+    }
+    if (framing.hosts == 0 && !http10) {
+      return "host: missing (expected: one)";
+    }
+    String repeated = framing.repeated();
+    if (!repeated.isEmpty()) {
+      return repeated + ": appears more than once (expected: once)";
+    }
+    if (!framing.fits()) {
+      return framing.codings > 0
+          ? "transfer-encoding: invalid (expected: chunked, without content-length, in HTTP/1.1)"
+          : "content-length: invalid (expected: one whole number)";
+    }
+    return connection.tooMany() ? "connection: too many names" : "";
   }
 
   private boolean targetFits() {
@@ -358,12 +403,17 @@ public final class RequestHead implements RequestHeaders {
   }
 
   /** Reason to refuse the request; null if it is valid. */
-  public @Nullable Fault fault() {
+  public @Nullable HeadFault fault() {
     return fault;
   }
 
   public String method() {
     return method;
+  }
+
+  /** The reason why the head is malformed, for its sender; empty if there is none. */
+  public String problem() {
+    return problem;
   }
 
   /** True if a repetition is harmless, by the method (RFC 9110, 9.2.2). */
@@ -400,6 +450,17 @@ public final class RequestHead implements RequestHeaders {
   /** This head for the decoded body, without {@code Content-Encoding}. */
   public RequestHead decoded() {
     return new RequestHead(this, uri, true, client, identity, owner, hidesKey);
+  }
+
+  /**
+   * This head with another target.
+   *
+   * @param target path and query string, percent-encoded
+   */
+  public RequestHead to(String target) {
+    return target.equals(uri)
+        ? this
+        : new RequestHead(this, target, decoded, client, identity, owner, hidesKey);
   }
 
   /** Path and query string, percent-encoded as received. */
@@ -459,6 +520,11 @@ public final class RequestHead implements RequestHeaders {
   /** True if the client asks to continue with the WebSocket protocol (RFC 6455, 4.1). */
   public boolean webSocket() {
     return webSocket;
+  }
+
+  /** The routers that sent the request before, by {@link RouterId#VIA}; null if none did. */
+  public @Nullable String viaRouters() {
+    return viaRouters ? joined(HeaderName.VIA_ROUTERS) : null;
   }
 
   /**

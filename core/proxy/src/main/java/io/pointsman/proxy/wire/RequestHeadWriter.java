@@ -27,6 +27,7 @@ public final class RequestHeadWriter {
   private final byte[] rank;
   private final byte[] authorization;
   private final boolean dropsKeys;
+  private final RouterId router;
 
   /**
    * @param basePath path of the worker's URL, without a slash at its end
@@ -35,9 +36,16 @@ public final class RequestHeadWriter {
    * @param apiKey bearer token; null for none
    * @param dropsKeys true if the client's keys do not go to the worker; false to send the token
    *     only if the client sends no authorization
+   * @param router the router that sends the requests
    */
   public RequestHeadWriter(
-      String basePath, String host, int rank, @Nullable String apiKey, boolean dropsKeys) {
+      String basePath,
+      String host,
+      int rank,
+      @Nullable String apiKey,
+      boolean dropsKeys,
+      RouterId router) {
+    this.router = router;
     this.basePath = ascii(basePath);
     versionAndHost = ascii(" HTTP/1.1\r\nhost: " + host + "\r\n");
     this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
@@ -90,6 +98,7 @@ public final class RequestHeadWriter {
     if (rank.length > 0 && !changes.has(Header.RANK)) {
       out.writeBytes(rank);
     }
+    writeRouters(out, head);
     int seen = copyHeaders(out, head, trace != null, changes);
     changes.write(out);
     ClientAddress client = head.client();
@@ -114,6 +123,34 @@ public final class RequestHeadWriter {
       Decimals.write(out, bodyLength);
       out.writeBytes(CRLF);
     }
+    out.writeBytes(CRLF);
+  }
+
+  /** The key that the worker gets with a request. */
+  public SentKey key(RequestHead head) {
+    boolean clients = passes(head, HeaderName.AUTHORIZATION);
+    if (!clients && authorization.length > 0) {
+      return SentKey.ROUTER;
+    }
+    return clients || passes(head, HeaderName.API_KEY) ? SentKey.CLIENT : SentKey.NONE;
+  }
+
+  private boolean passes(RequestHead head, HeaderName key) {
+    for (int i = 0; i < head.size() && !dropsKeys; i++) {
+      if (head.name(i) == key && !head.hides(i)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void writeRouters(ByteBuf out, RequestHead head) {
+    String before = head.viaRouters();
+    if (before == null || router.text().isEmpty()) {
+      out.writeBytes(router.line());
+      return;
+    }
+    Latin1.write(out, RouterId.VIA + ": " + router.via(before));
     out.writeBytes(CRLF);
   }
 

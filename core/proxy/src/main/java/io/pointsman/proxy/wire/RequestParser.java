@@ -31,6 +31,13 @@ final class RequestParser {
    */
   static final int MOST_LINES = 1000;
 
+  private static final String REQUEST_LINE = "request line";
+  private static final String TLS =
+      "request: TLS on a port without TLS (expected: HTTP in clear text)";
+
+  /** First byte of a TLS handshake. */
+  private static final byte TLS_HANDSHAKE = 0x16;
+
   private static final int MOST_EMPTY_BYTES = 16;
   private static final byte TOKEN = 1;
   private static final byte TEXT = 2;
@@ -56,7 +63,8 @@ final class RequestParser {
   private int methodStart;
   private int lines;
   private int[] index = new int[16 * NUMBERS];
-  private RequestHead.@Nullable Fault fault;
+  private RequestHead.@Nullable HeadFault fault;
+  private String problem = "";
 
   /**
    * @param maxLine maximum length of the request line in bytes
@@ -88,6 +96,7 @@ final class RequestParser {
     lineStart = 0;
     lines = 0;
     fault = null;
+    problem = "";
   }
 
   /**
@@ -124,21 +133,24 @@ final class RequestParser {
       return GO_ON;
     }
     if (pos >= MOST_EMPTY_BYTES) {
-      return fail(RequestHead.Fault.MALFORMED);
+      return malformed("empty lines before the request (expected: a request line)");
     }
-    return lineBreak(bytes, length);
+    return lineBreak(bytes, length, REQUEST_LINE);
   }
 
-  /** Reads a CRLF. */
-  private int lineBreak(byte[] bytes, int length) {
-    if (bytes[pos] != '\r') {
-      return fail(RequestHead.Fault.MALFORMED);
-    }
-    if (pos + 1 == length) {
+  /**
+   * Reads a CRLF.
+   *
+   * @param where name of the line, for the reason of a failure
+   */
+  private int lineBreak(byte[] bytes, int length, String where) {
+    if (bytes[pos] == '\r' && pos + 1 == length) {
       return INCOMPLETE;
     }
-    if (bytes[pos + 1] != '\n') {
-      return fail(RequestHead.Fault.MALFORMED);
+    if (bytes[pos] != '\r' || bytes[pos + 1] != '\n') {
+      boolean end = bytes[pos] == '\r' || bytes[pos] == '\n';
+      return malformed(
+          where + (end ? ": line end (expected: CRLF)" : ": control character (expected: text)"));
     }
     pos += 2;
     return GO_ON;
@@ -147,22 +159,27 @@ final class RequestParser {
   private int requestLine(byte[] bytes, int length) {
     int end = run(bytes, length, TEXT);
     if (end - lineStart > maxLine) {
-      return fail(RequestHead.Fault.URI_TOO_LONG);
+      return fail(RequestHead.HeadFault.URI_TOO_LONG);
     }
     if (end == length) {
       return INCOMPLETE;
     }
-    int result = lineBreak(bytes, length);
+    int result = clear(bytes) ? lineBreak(bytes, length, REQUEST_LINE) : malformed(TLS);
     if (result != GO_ON) {
       return result;
     }
     if (!splitRequestLine(bytes, end)) {
-      return fail(RequestHead.Fault.MALFORMED);
+      return malformed("request line: invalid (expected: METHOD /path HTTP/1.1)");
     }
     headersStart = pos;
     lineStart = pos;
     phase = Phase.NAME;
     return GO_ON;
+  }
+
+  /** False for the first bytes of a TLS handshake. */
+  private boolean clear(byte[] bytes) {
+    return pos > lineStart || bytes[pos] != TLS_HANDSHAKE;
   }
 
   private int run(byte[] bytes, int length, byte kind) {
@@ -209,7 +226,7 @@ final class RequestParser {
   private int name(byte[] bytes, int length) {
     int end = run(bytes, length, TOKEN);
     if (end - headersStart > maxHeaders) {
-      return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+      return fail(RequestHead.HeadFault.HEADERS_TOO_LARGE);
     }
     if (end == length) {
       return INCOMPLETE;
@@ -218,24 +235,29 @@ final class RequestParser {
       colon = end;
       pos = end + 1;
       phase = Phase.VALUE;
-      return bytes[end] == ':' ? GO_ON : fail(RequestHead.Fault.MALFORMED);
+      return bytes[end] == ':'
+          ? GO_ON
+          : malformed("header name: invalid (expected: name, colon, value on one line)");
     }
-    int result = lineBreak(bytes, length);
+    if (bytes[end] != '\r' && bytes[end] != '\n') {
+      return malformed("header name: invalid (expected: name, colon, value on one line)");
+    }
+    int result = lineBreak(bytes, length, "headers");
     return result == GO_ON ? pos : result;
   }
 
   private int value(byte[] bytes, int length) {
     int end = run(bytes, length, TEXT);
     if (end - headersStart > maxHeaders) {
-      return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+      return fail(RequestHead.HeadFault.HEADERS_TOO_LARGE);
     }
     if (end == length) {
       return INCOMPLETE;
     }
-    int result = lineBreak(bytes, length);
+    int result = lineBreak(bytes, length, "header value");
     if (result == GO_ON) {
       if (lines == MOST_LINES) {
-        return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+        return fail(RequestHead.HeadFault.HEADERS_TOO_LARGE);
       }
       addLine(bytes, end);
       lineStart = pos;
@@ -264,14 +286,24 @@ final class RequestParser {
     lines++;
   }
 
-  private int fail(RequestHead.Fault why) {
+  private int malformed(String reason) {
+    problem = reason;
+    return fail(RequestHead.HeadFault.MALFORMED);
+  }
+
+  /** Reason of a malformed head; empty if there is none. */
+  String problem() {
+    return problem;
+  }
+
+  private int fail(RequestHead.HeadFault why) {
     fault = why;
     return FAULT;
   }
 
   /** Reason of the failure; valid only after {@link #FAULT}. */
-  RequestHead.Fault fault() {
-    return fault == null ? RequestHead.Fault.MALFORMED : fault;
+  RequestHead.HeadFault fault() {
+    return fault == null ? RequestHead.HeadFault.MALFORMED : fault;
   }
 
   int methodStart() {

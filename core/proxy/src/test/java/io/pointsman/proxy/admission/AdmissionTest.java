@@ -212,7 +212,7 @@ class AdmissionTest {
     assertThat(admission.nanosToTurn()).as("nothing is known yet").isZero();
     clock.advance(Duration.ofHours(1));
     leave(admission);
-    assertThat(admission.nanosToTurn()).as("one end tells no pace").isZero();
+    assertThat(admission.nanosToTurn()).as("one end gives no rate").isZero();
     clock.advance(Duration.ofSeconds(3));
     leave(admission);
 
@@ -267,9 +267,9 @@ class AdmissionTest {
   void requestThatCannotWaitGetsTheStatusOfAFullQueueOr503() {
     Duration wait = Duration.ofSeconds(1);
 
-    assertThat(AdmissionSettings.DEFAULTS.busyStatus(null)).isEqualTo(503);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 429).busyStatus(null)).isEqualTo(429);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 503).busyStatus(null)).isEqualTo(503);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 529).busyStatus(null)).isEqualTo(503);
+    assertThat(AdmissionSettings.DEFAULTS.answersTooMany(null)).isFalse();
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 429).answersTooMany(null)).isTrue();
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 503).answersTooMany(null)).isFalse();
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 529).answersTooMany(null)).isFalse();
   }
 }

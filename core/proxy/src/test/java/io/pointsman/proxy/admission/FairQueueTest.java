@@ -49,7 +49,7 @@ class FairQueueTest {
   }
 
   @Test
-  void clientsGetEqualTokensWhateverTheNumberAndSizeOfTheirRequests() {
+  void clientsGetEqualTokensAtAnyNumberAndSizeOfRequests() {
     for (int i = 0; i < 2000; i++) {
       add("greedy", Priority.NORMAL, 100);
     }

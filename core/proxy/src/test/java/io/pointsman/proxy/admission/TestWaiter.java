@@ -1,7 +1,7 @@
 package io.pointsman.proxy.admission;
 
 /**
- * A waiter of a test. Each one is a request of its own, whatever its members are.
+ * A waiter of a test. Each one is a request of its own, even if two have equal members.
  *
  * @param whenAdmitted runs at its admission
  * @param whenDisplaced runs when another request takes its place in the queue

@@ -18,6 +18,7 @@ class ProxyArchitectureTest {
   private static final JavaClasses PROXY =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
+          .withImportOption(location -> !location.contains("/test-classes/"))
           .importPackages("io.pointsman.proxy");
 
   private static ArchRule dependsOn(String... packages) {

@@ -24,11 +24,11 @@ import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.call.AnswerReference.Chunks;
 import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
-import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.local.WorkerPins;
+import io.pointsman.proxy.local.ServedPaths;
+import io.pointsman.proxy.loop.LiveParts;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -49,6 +49,7 @@ import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeads;
+import io.pointsman.proxy.wire.RouterId;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.util.ArrayList;
@@ -301,40 +302,42 @@ public final class RelayFuzz {
             fleet,
             new PolicySetup(pool -> (request, now) -> null, List.of()),
             EngineSettings.DEFAULTS,
-            new Deaf(),
+            new IgnoredReports(),
             () -> 0,
             bound -> 0);
-    ServerContext server =
-        new ServerContext(
-            engine,
-            LocalRoutes.NONE,
-            AdminPaths.NONE,
+    LiveParts live =
+        new LiveParts(
+            ServedPaths.NONE,
             CallerCheck.NONE,
             false,
             AllowedHosts.ANY,
-            ProxyListener.NONE,
-            RequestTracer.NONE,
-            PromptListener.NONE,
-            RequestEdits.NONE,
-            WorkerPins.NONE,
-            () -> 0,
             settings.limits(),
             settings.timeouts(),
             settings.headers(),
             new Cors(settings.cors(), LocalRoutes.NONE),
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
-            new FaultRecords(settings.retry().poison(), () -> 0),
             new Admissions(settings.admission(), () -> 0),
-            new ClientLimiter(() -> 0),
             new Deferral(engine, settings.deferral(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
+            settings.sseKeepalive());
+    ServerContext server =
+        new ServerContext(
+            live,
+            engine,
+            ProxyListener.NONE,
+            RequestTracer.NONE,
+            PromptListener.NONE,
+            RequestEdits.NONE,
+            () -> 0,
+            new FaultRecords(settings.retry().poison(), () -> 0),
+            new ClientLimiter(() -> 0),
             new ResponseOwners(1, new StoredSearches(1, () -> 0)),
             new DrainGate(),
             new BodyBudget(1L << 30),
             new BodyBudget(1L << 30),
             new BodyDecoder(new BodyBudget(1L << 30), 1),
-            settings.sseKeepalive());
+            RouterId.NONE);
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =
         new NameTable(
@@ -355,6 +358,7 @@ public final class RelayFuzz {
                 settings.upstream(),
                 names,
                 EngineTls.ofSystem(),
+                RouterId.NONE,
                 kept),
         new RequestReader(AffinitySettings.DEFAULT),
         PlainHandlers::new,
@@ -362,7 +366,7 @@ public final class RelayFuzz {
         1);
   }
 
-  private static final class Deaf implements EngineListener {
+  private static final class IgnoredReports implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {}
   }

@@ -2,6 +2,8 @@ package io.pointsman.proxy.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.identity.KeyRing;
+import io.pointsman.proxy.local.AdminGuard.CallConnection;
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -19,6 +21,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AdminGuardTest {
   private static final AdminGuard GUARD =
       new AdminGuard(List.of("Router.example"), "admin-key", "plane-key");
+
+  private static final CallConnection NEAR = new CallConnection(false, true, true);
+  private static final CallConnection FAR = new CallConnection(false, false, true);
+  private static final CallConnection CERTIFIED = new CallConnection(true, false, true);
+
+  /** A connection to the client port, which counts as certified. */
+  private static final CallConnection FAR_CLIENT = new CallConnection(true, false, false);
+
+  private static final CallConnection NEAR_CLIENT = new CallConnection(true, true, false);
 
   /** Headers of a call, by name. */
   private record Headers(List<Map.Entry<String, String>> values) implements RequestHeaders {
@@ -179,11 +190,11 @@ class AdminGuardTest {
     assertThat(kind("Bearer admin-ke", true)).isNull();
     assertThat(kind("admin-key", true)).isNull();
     assertThat(kind("Bearer ", true)).isNull();
-    assertThat(GUARD.caller(Headers.of(), true)).isNull();
+    assertThat(GUARD.caller(Headers.of(), true, NEAR)).isNull();
   }
 
   private static Caller.@Nullable Kind kind(String authorization, boolean forPlanes) {
-    Caller caller = GUARD.caller(Headers.of("authorization", authorization), forPlanes);
+    Caller caller = GUARD.caller(Headers.of("authorization", authorization), forPlanes, NEAR);
     return caller == null ? null : caller.kind();
   }
 
@@ -202,7 +213,9 @@ class AdminGuardTest {
   void theKeyOfAProxyLeavesTheClientsAuthorizationAlone() {
     Caller caller =
         GUARD.caller(
-            Headers.of("x-pointsman-key", "plane-key", "authorization", "Bearer client"), true);
+            Headers.of("x-pointsman-key", "plane-key", "authorization", "Bearer client"),
+            true,
+            NEAR);
 
     assertThat(caller).isEqualTo(new Caller(Caller.Kind.PLANE, false));
   }
@@ -211,16 +224,63 @@ class AdminGuardTest {
   void withoutKeysEverybodyIsAdmitted() {
     AdminGuard open = new AdminGuard(List.of(), "", "");
 
-    assertThat(open.caller(Headers.of(), false)).isEqualTo(Caller.OPEN);
-    assertThat(open.caller(Headers.of("authorization", "Bearer x"), true)).isEqualTo(Caller.OPEN);
-    assertThat(open.caller(Headers.of("x-pointsman-key", ""), true)).isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of(), false, NEAR)).isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of("authorization", "Bearer x"), true, NEAR))
+        .isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of("x-pointsman-key", ""), true, NEAR)).isEqualTo(Caller.OPEN);
+  }
+
+  @Test
+  void certificatesInPlaceOfAKeyAreThoseOfTheConnection() {
+    AdminGuard guard = new AdminGuard(List.of(), "", "plane-key", KeyRing.NONE, false, true);
+    RequestHeaders plane = Headers.of("authorization", "Bearer plane-key");
+
+    assertThat(guard.caller(Headers.of(), false, CERTIFIED)).isEqualTo(Caller.OPEN);
+    assertThat(guard.caller(Headers.of(), false, NEAR)).isNull();
+    assertThat(guard.caller(plane, false, NEAR)).isNull();
+    assertThat(guard.caller(plane, true, NEAR)).isEqualTo(new Caller(Caller.Kind.PLANE, true));
   }
 
   @Test
   void aPlanesKeyAloneIsNeededOnlyByItsPaths() {
     AdminGuard guard = new AdminGuard(List.of(), "", "plane-key");
 
-    assertThat(guard.caller(Headers.of(), true)).isNull();
-    assertThat(guard.caller(Headers.of(), false)).isEqualTo(Caller.OPEN);
+    assertThat(guard.caller(Headers.of(), true, NEAR)).isNull();
+    assertThat(guard.caller(Headers.of(), false, NEAR)).isEqualTo(Caller.OPEN);
+  }
+
+  /** The listener may have moved from an address that others reach, with a key, to this machine. */
+  @Test
+  void withoutAKeyAConnectionToAnEarlierAddressIsRefused() {
+    AdminGuard open = new AdminGuard(List.of(), "", "").onlyNear(true, true);
+    AdminGuard keyed = new AdminGuard(List.of(), "k", "p").onlyNear(true, true);
+    AdminGuard certificates =
+        new AdminGuard(List.of(), "", "", KeyRing.NONE, false, true).onlyNear(true, true);
+
+    assertThat(open.caller(Headers.of(), false, NEAR)).isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of(), false, FAR)).isNull();
+    assertThat(open.caller(Headers.of(), true, FAR)).isNull();
+    assertThat(open.caller(Headers.of(), false, CERTIFIED)).isNull();
+    assertThat(certificates.caller(Headers.of(), false, CERTIFIED)).isEqualTo(Caller.OPEN);
+    assertThat(keyed.caller(Headers.of("authorization", "Bearer k"), false, FAR))
+        .isEqualTo(new Caller(Caller.Kind.ADMIN, true));
+    assertThat(keyed.caller(Headers.of("authorization", "Bearer p"), true, FAR))
+        .isEqualTo(new Caller(Caller.Kind.PLANE, true));
+    assertThat(keyed.caller(Headers.of("authorization", "Bearer p"), false, FAR)).isNull();
+    assertThat(certificates.caller(Headers.of(), false, NEAR_CLIENT)).isEqualTo(Caller.OPEN);
+    assertThat(certificates.caller(Headers.of(), false, FAR_CLIENT)).isNull();
+  }
+
+  /** With {@code insecure-admin}, one of the two ports can be on this machine only. */
+  @Test
+  void aPortThatOthersReachWithoutAKeyDoesNotOpenTheOtherPort() {
+    AdminGuard open = new AdminGuard(List.of(), "", "");
+    AdminGuard listener = open.onlyNear(true, false);
+    AdminGuard clientPort = open.onlyNear(false, true);
+
+    assertThat(listener.caller(Headers.of(), false, FAR)).isNull();
+    assertThat(listener.caller(Headers.of(), false, FAR_CLIENT)).isEqualTo(Caller.OPEN);
+    assertThat(clientPort.caller(Headers.of(), false, FAR)).isEqualTo(Caller.OPEN);
+    assertThat(clientPort.caller(Headers.of(), false, FAR_CLIENT)).isNull();
   }
 }

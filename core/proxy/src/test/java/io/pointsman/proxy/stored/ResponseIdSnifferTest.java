@@ -11,6 +11,8 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -38,13 +40,22 @@ class ResponseIdSnifferTest {
     head.parse(lines, lines.length);
     ResponseIdSniffer sniffer = new ResponseIdSniffer(new BodyFraming(head, "POST"));
     ByteBuf all = Unpooled.wrappedBuffer(answer.getBytes(UTF_8));
+    AtomicInteger asked = new AtomicInteger();
+    Supplier<String> client =
+        () -> {
+          asked.incrementAndGet();
+          return "key/alice";
+        };
     while (all.isReadable()) {
       ByteBuf part = all.readSlice(Math.min(size, all.readableBytes()));
       int before = part.readerIndex();
-      sniffer.learn(part, worker, owners, "key/alice");
+      sniffer.learn(part, worker, owners, client);
       assertThat(part.readerIndex()).isEqualTo(before);
     }
     String found = sniffer.id();
+    assertThat(asked)
+        .as("the client's name is computed for an id only")
+        .hasValue(found == null ? 0 : 1);
     assertThat(found == null || worker.id().equals(owners.owner(found))).isTrue();
     return found;
   }

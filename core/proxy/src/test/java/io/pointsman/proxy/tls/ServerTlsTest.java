@@ -1,5 +1,6 @@
 package io.pointsman.proxy.tls;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -60,7 +61,7 @@ class ServerTlsTest {
     List<SslContext> seen = new ArrayList<>();
     Boolean added = first.with(seen::add);
     assertThat(added).isTrue();
-    SslHandler connection = tls.handler(UnpooledByteBufAllocator.DEFAULT);
+    SslHandler connection = handler(tls);
 
     replace("memory");
     tls.refresh();
@@ -74,6 +75,10 @@ class ServerTlsTest {
       assertThat(seen).hasSize(1);
     }
     tls.close();
+  }
+
+  private static SslHandler handler(ServerTls tls) {
+    return requireNonNull(tls.handshake(UnpooledByteBufAllocator.DEFAULT), "open").handler();
   }
 
   /** A connection that begins during the replacement gets one of the two contexts. */
@@ -90,7 +95,7 @@ class ServerTlsTest {
             .start(
                 () -> {
                   while (!over.get()) {
-                    close(tls.handler(UnpooledByteBufAllocator.DEFAULT));
+                    close(handler(tls));
                   }
                 });
     try {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.handler.ssl.SslProvider;
 import io.pointsman.testkit.TestCertificate;
+import io.pointsman.testkit.TestCertificate.KeyKind;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.util.List;
@@ -23,7 +24,7 @@ class TlsProviderTest {
   void withoutTheLibraryOnlyAnExplicitChoiceIsRefused() {
     assertThat(TlsProvider.AUTO.choose(missing()))
         .isEqualTo(
-            new TlsProvider.Choice(
+            new TlsProvider.ProviderChoice(
                 SslProvider.JDK,
                 "the JDK (tls.provider is auto, BoringSSL cannot be loaded:"
                     + " java.lang.UnsatisfiedLinkError: no library)"));
@@ -44,9 +45,9 @@ class TlsProviderTest {
   /** Clients usually have keys of the kind of their CA. BoringSSL would refuse these. */
   @Test
   void authoritiesWithKeysThatBoringSslDoesNotAcceptMeanTheJdk() throws Exception {
-    X509Certificate rsa = certificate("rsa", "-keyalg", "RSA", "-keysize", "2048");
-    X509Certificate edwards = certificate("edwards", "-keyalg", "Ed25519");
-    X509Certificate large = certificate("large", "-keyalg", "EC", "-groupname", "secp521r1");
+    X509Certificate rsa = certificate("rsa", KeyKind.RSA);
+    X509Certificate edwards = certificate("edwards", KeyKind.ED25519);
+    X509Certificate large = certificate("large", KeyKind.EC_P521);
     assertThat(TlsProvider.AUTO.chosen("g", rsa, List.of(rsa)))
         .isEqualTo(TlsProvider.AUTO.chosen());
     assertThat(TlsProvider.AUTO.chosen("g", rsa, List.of(rsa, edwards))).isEqualTo(SslProvider.JDK);
@@ -55,8 +56,8 @@ class TlsProviderTest {
     assertThat(TlsProvider.AUTO.chosen("g", large, List.of())).isEqualTo(TlsProvider.AUTO.chosen());
   }
 
-  private static X509Certificate certificate(String name, String... key) throws Exception {
-    TestCertificate made = TestCertificate.make(directory, name, "dns:n", List.of(key));
+  private static X509Certificate certificate(String name, KeyKind kind) throws Exception {
+    TestCertificate made = TestCertificate.make(directory, name, "dns:n", kind);
     return (X509Certificate) made.store().getCertificate(name);
   }
 }

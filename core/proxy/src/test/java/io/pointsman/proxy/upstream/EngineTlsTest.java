@@ -14,12 +14,14 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.ssl.ReferenceCountedOpenSslEngine;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.TestCertificate;
+import io.pointsman.testkit.TestCertificate.KeyKind;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -35,6 +37,7 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
@@ -224,8 +227,7 @@ class EngineTlsTest {
   void enginesGetTheCertificateOfTheRouter(TlsProvider provider) throws Exception {
     TestCertificate own = TestCertificate.make(directory, "asks" + provider, "dns:localhost");
     TestCertificate router =
-        TestCertificate.make(
-            directory, "router" + provider, "dns:r", List.of("-keyalg", "RSA", "-keysize", "2048"));
+        TestCertificate.make(directory, "router" + provider, "dns:r", KeyKind.RSA);
     String ca = own.certificate().toString();
     EngineTlsSettings without = new EngineTlsSettings(ca, "", "", "", false);
     EngineTlsSettings with =
@@ -243,8 +245,7 @@ class EngineTlsTest {
   /** BoringSSL does not accept such certificates, so the JDK makes these connections. */
   @Test
   void enginesWithCertificatesOfRareKindsAreReached() throws Exception {
-    TestCertificate own =
-        TestCertificate.make(directory, "rare", "dns:localhost", List.of("-keyalg", "Ed25519"));
+    TestCertificate own = TestCertificate.make(directory, "rare", "dns:localhost", KeyKind.ED25519);
     EngineTlsSettings trusting =
         new EngineTlsSettings(own.certificate().toString(), "", "", "", false);
     try (ServerSocket server = own.serverSocket(null)) {
@@ -291,77 +292,137 @@ class EngineTlsTest {
       WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
       assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
 
-      EngineTls.Change first = tls.prepared(trusting, List.of(worker));
+      EngineTls.Change first = tls.prepared(trusting, List.of(worker), provider);
       assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
       first.apply();
       assertThat(talkOn(tls, worker, server)).isEqualTo('!');
       first.undo();
       assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
 
-      EngineTls.Change second = tls.prepared(trusting, List.of(worker));
+      EngineTls.Change second = tls.prepared(trusting, List.of(worker), provider);
       second.apply();
       second.finish();
       assertThat(talkOn(tls, worker, server)).isEqualTo('!');
       assertThat(shake(tls, server, "localhost")).startsWith("TLS");
-      EngineTls.Change same = tls.prepared(trusting, List.of(worker));
+      EngineTls.Change same = tls.prepared(trusting, List.of(worker), provider);
       same.undo();
       assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+    }
+  }
+
+  /**
+   * An engine, and a router that trusts the certificate in a file.
+   *
+   * @param file has the certificate of the engine at first
+   */
+  private record Watched(
+      TlsProvider provider,
+      ServerSocket server,
+      WorkerSpec worker,
+      Path file,
+      EngineTlsSettings settings,
+      EngineTls tls)
+      implements AutoCloseable {
+    /**
+     * @param name distinguishes the files from those of other tests
+     */
+    static Watched start(String name, TlsProvider provider) throws Exception {
+      TestCertificate own = TestCertificate.make(directory, name + provider, "dns:localhost");
+      Path file = Files.copy(own.certificate(), directory.resolve(name + "-file" + provider));
+      ServerSocket server = own.serverSocket(null);
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      EngineTlsSettings settings = new EngineTlsSettings(file.toString(), "", "", "", false);
+      return new Watched(
+          provider, server, worker, file, settings, EngineTlsTest.tls(settings, provider));
+    }
+
+    EngineTls.Change prepared() {
+      return tls.prepared(settings, List.of(worker), provider);
+    }
+
+    /** Puts the certificate of another engine into the file. */
+    void change() throws Exception {
+      TestCertificate other =
+          TestCertificate.make(directory, file.getFileName() + "-other", "dns:localhost");
+      Files.copy(other.certificate(), file, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    void talks() throws Exception {
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+    }
+
+    void refuses() {
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+    }
+
+    @Override
+    public void close() throws IOException {
+      tls.close();
+      server.close();
     }
   }
 
   @ParameterizedTest
   @EnumSource
   void filesThatChangeDuringAChangeAreReadAfterIt(TlsProvider provider) throws Exception {
-    TestCertificate own = TestCertificate.make(directory, "dur" + provider, "dns:localhost");
-    TestCertificate other = TestCertificate.make(directory, "new" + provider, "dns:localhost");
-    Path file = Files.copy(own.certificate(), directory.resolve("during" + provider));
-    EngineTlsSettings settings = new EngineTlsSettings(file.toString(), "", "", "", false);
-    try (ServerSocket server = own.serverSocket(null);
-        EngineTls tls = tls(settings, provider)) {
-      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-      Thread.startVirtualThread(() -> answer(server));
-      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
-
-      EngineTls.Change change = tls.prepared(settings, List.of(worker));
-      Files.copy(other.certificate(), file, StandardCopyOption.REPLACE_EXISTING);
-      tls.refresh();
+    try (Watched watched = Watched.start("during", provider)) {
+      watched.talks();
+      EngineTls.Change change = watched.prepared();
+      watched.change();
+      watched.tls.refresh();
       change.apply();
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      watched.talks();
       change.finish();
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      watched.talks();
 
-      tls.refresh();
-      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+      watched.tls.refresh();
+      watched.refuses();
     }
   }
 
   @ParameterizedTest
   @EnumSource
   void changedFilesAreUsedIfTheyCanBe(TlsProvider provider) throws Exception {
-    TestCertificate own = TestCertificate.make(directory, "fil" + provider, "dns:localhost");
-    TestCertificate other = TestCertificate.make(directory, "alt" + provider, "dns:localhost");
-    Path file = Files.copy(own.certificate(), directory.resolve("watched" + provider));
-    EngineTlsSettings settings = new EngineTlsSettings(file.toString(), "", "", "", false);
-    try (ServerSocket server = own.serverSocket(null);
-        EngineTls tls = tls(settings, provider)) {
-      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-      Thread.startVirtualThread(() -> answer(server));
-      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
-      tls.follow(List.of(worker));
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+    try (Watched watched = Watched.start("changed", provider)) {
+      watched.tls.follow(List.of(watched.worker));
+      watched.talks();
 
-      Files.writeString(file, "half");
-      tls.refresh();
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
-      assertThatThrownBy(() -> tls.prepared(settings, List.of(worker)))
+      Files.writeString(watched.file, "half");
+      watched.tls.refresh();
+      watched.talks();
+      assertThatThrownBy(watched::prepared)
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("engine-tls.ca-file: " + file);
-      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+          .hasMessageContaining("engine-tls.ca-file: " + watched.file);
+      watched.talks();
 
-      Files.copy(other.certificate(), file, StandardCopyOption.REPLACE_EXISTING);
-      tls.refresh();
-      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+      watched.change();
+      watched.tls.refresh();
+      watched.refuses();
     }
+  }
+
+  @Test
+  void anotherProviderMakesLaterConnections() throws Exception {
+    try (Watched watched = Watched.start("provider", TlsProvider.JDK)) {
+      watched.tls.follow(List.of(watched.worker));
+      assertThat(engine(watched)).isNotInstanceOf(ReferenceCountedOpenSslEngine.class);
+      EngineTls.Change change =
+          watched.tls.prepared(watched.settings, List.of(watched.worker), TlsProvider.OPENSSL);
+      change.apply();
+      change.finish();
+      assertThat(engine(watched)).isInstanceOf(ReferenceCountedOpenSslEngine.class);
+      watched.talks();
+    }
+  }
+
+  private static SSLEngine engine(Watched watched) {
+    SslHandler handler =
+        watched.tls.handler(
+            watched.worker, "localhost", watched.server.getLocalPort(), ByteBufAllocator.DEFAULT);
+    SSLEngine engine = handler.engine();
+    ReferenceCountUtil.release(engine);
+    return engine;
   }
 }

@@ -30,7 +30,7 @@ class NameTableTest {
 
   private final FakeClock clock = new FakeClock();
   private final ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor();
-  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final BlockingQueue<String> reported = new LinkedBlockingQueue<>();
   private final AtomicInteger lookUps = new AtomicInteger();
   private volatile NameTable.Lookup dns = host -> address(1);
   private volatile boolean noThread;
@@ -67,13 +67,13 @@ class NameTableTest {
   private final class Listening implements NameTable.Asker {
     @Override
     public void resolved(List<InetAddress> addresses) {
-      told.add(
+      reported.add(
           addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(",")));
     }
 
     @Override
     public void unresolved(UnknownHostException cause) {
-      told.add("unknown");
+      reported.add("unknown");
     }
   }
 
@@ -84,7 +84,7 @@ class NameTableTest {
       // An error of this kind would end the run of all tests.
       throw new AssertionError(e);
     }
-    return String.valueOf(told.poll(60, TimeUnit.SECONDS));
+    return String.valueOf(reported.poll(60, TimeUnit.SECONDS));
   }
 
   private void awaitAddress(String address) throws InterruptedException {
@@ -162,7 +162,7 @@ class NameTableTest {
     assertThat(ask("engine")).as("after the patience").isEqualTo("unknown");
     clock.advance(PATIENCE.plusMillis(1));
     names.resolve("engine", loop, new Listening());
-    assertThat(told.poll()).as("at once").isEqualTo("unknown");
+    assertThat(reported.poll()).as("at once").isEqualTo("unknown");
     assertThat(lookUps).hasValue(1);
     assertThat(ask("10.0.0.9")).as("others").isEqualTo("10.0.0.9");
     answer.countDown();

@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.wire.RouterId;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +40,7 @@ class UpstreamPoolTest {
         settings,
         new NameTable(NameTable::ofSystem, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
         EngineTls.ofSystem(),
+        RouterId.NONE,
         () -> {});
   }
 

@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.pointsman.proxy.wire.DecodedRequest.End;
-import io.pointsman.proxy.wire.RequestHead.Fault;
+import io.pointsman.proxy.wire.RequestHead.HeadFault;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -143,14 +143,14 @@ class RequestDecoderTest {
 
   @Test
   void tooLargeHeadsAreRefusedBeforeTheirEnd() {
-    assertThat(fault("GET /" + "x".repeat(Decoders.MAX_LINE))).isEqualTo(Fault.URI_TOO_LONG);
+    assertThat(fault("GET /" + "x".repeat(Decoders.MAX_LINE))).isEqualTo(HeadFault.URI_TOO_LONG);
     assertThat(fault(POST + "x: " + "y".repeat(Decoders.MAX_HEADERS)))
-        .isEqualTo(Fault.HEADERS_TOO_LARGE);
+        .isEqualTo(HeadFault.HEADERS_TOO_LARGE);
     assertThat(fault(POST + "x: y\r\n".repeat(Decoders.MAX_HEADERS / 6)))
-        .isEqualTo(Fault.HEADERS_TOO_LARGE);
-    assertThat(fault("\r\n".repeat(20))).isEqualTo(Fault.MALFORMED);
-    assertThat(fault("GET /x HTTP/2.0\r\n\r\n")).isEqualTo(Fault.VERSION);
-    assertThat(fault(POST + "expect: other\r\n\r\n")).isEqualTo(Fault.EXPECTATION);
+        .isEqualTo(HeadFault.HEADERS_TOO_LARGE);
+    assertThat(fault("\r\n".repeat(20))).isEqualTo(HeadFault.MALFORMED);
+    assertThat(fault("GET /x HTTP/2.0\r\n\r\n")).isEqualTo(HeadFault.VERSION);
+    assertThat(fault(POST + "expect: other\r\n\r\n")).isEqualTo(HeadFault.EXPECTATION);
   }
 
   @Test
@@ -165,30 +165,68 @@ class RequestDecoderTest {
     int most = RequestParser.MOST_LINES;
     String lines = "a:\r\n".repeat(most - 1);
     assertThat(RequestHeads.of(POST + lines + "\r\n").fault()).isNull();
-    assertThat(large(POST + lines + "a:\r\n\r\n")).isEqualTo(Fault.HEADERS_TOO_LARGE);
+    assertThat(large(POST + lines + "a:\r\n\r\n")).isEqualTo(HeadFault.HEADERS_TOO_LARGE);
     String options = "close, ,keep-alive" + ",a".repeat(ConnectionOptions.MOST_NAMES);
     assertThat(RequestHeads.of(POST + "connection: " + options + "\r\n\r\n").fault()).isNull();
     assertThat(fault(POST + "connection: " + options + "\r\nconnection: b\r\n\r\n"))
-        .isEqualTo(Fault.MALFORMED);
+        .isEqualTo(HeadFault.MALFORMED);
   }
 
-  private static Fault large(String text) {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "GET /x HTTP/1.1\\r\\n\\r\\n | host: missing (expected: one)",
+        "GET /x HTTP/1.1\\r\\nhost: a\\r\\nhost: b\\r\\n\\r\\n | host: appears more than once",
+        "P\\r\\nauthorization: a\\r\\nAuthorization: a\\r\\n\\r\\n | authorization: appears more",
+        "P\\r\\nx-api-key: a\\r\\nx-api-key: a\\r\\n\\r\\n | x-api-key: appears more than once",
+        "P\\r\\norigin: a\\r\\norigin: a\\r\\n\\r\\n | origin: appears more than once",
+        "P\\r\\ncontent-length: 5, 5\\r\\n\\r\\n | content-length: invalid",
+        "P\\r\\ntransfer-encoding: gzip\\r\\n\\r\\n | transfer-encoding: invalid",
+        "P\\r\\nx y: z\\r\\n\\r\\n | header name: invalid",
+        "P\\r\\nx: y\\n\\r\\n | header value: line end (expected: CRLF)",
+        "P\\r\\nx: <1>\\r\\n\\r\\n | header value: control character",
+        "GET /x http/1.1\\r\\n\\r\\n | request line: invalid (expected: METHOD /path HTTP/1.1)",
+        "GET /a%0Ab HTTP/1.1\\r\\nhost: h\\r\\n\\r\\n | request target: invalid",
+        "<16><3><1> | request: TLS on a port without TLS",
+      })
+  void aMalformedHeadHasItsReason(String escaped, String reason) {
+    String text = escaped.replaceFirst("^P", "POST /x HTTP/1.1\r\nhost: h").translateEscapes();
+    Heads heads = new Heads();
+    new RequestDecoder(
+            heads,
+            UnpooledByteBufAllocator.DEFAULT,
+            byte[]::new,
+            Decoders.MAX_LINE,
+            Decoders.MAX_HEADERS)
+        .decode(Unpooled.wrappedBuffer(unescaped(text).getBytes(ISO_8859_1)));
+    RequestHead head = heads.all.getFirst();
+    assertThat(head.fault()).isEqualTo(HeadFault.MALFORMED);
+    assertThat(head.problem()).startsWith(reason);
+  }
+
+  /** {@code translateEscapes} leaves the escapes of characters. */
+  private static String unescaped(String text) {
+    return text.replace("<1>", "\u0001").replace("<16>", "\u0016").replace("<3>", "\u0003");
+  }
+
+  private static HeadFault large(String text) {
     return fault(text, 64 << 10);
   }
 
-  private static Fault fault(String text) {
+  private static HeadFault fault(String text) {
     return fault(text, Decoders.MAX_HEADERS);
   }
 
-  private static Fault fault(String text, int maxHeaders) {
+  private static HeadFault fault(String text, int maxHeaders) {
     Heads heads = new Heads();
     byte[] bytes = text.getBytes(ISO_8859_1);
     new RequestDecoder(
             heads, UnpooledByteBufAllocator.DEFAULT, byte[]::new, Decoders.MAX_LINE, maxHeaders)
         .decode(Unpooled.wrappedBuffer(bytes));
-    Fault fault = heads.all.getFirst().fault();
+    HeadFault fault = heads.all.getFirst().fault();
     assertThat(fault).isNotNull();
-    return fault == null ? Fault.MALFORMED : fault;
+    return fault == null ? HeadFault.MALFORMED : fault;
   }
 
   private static final class Heads implements RequestDecoder.Sink {

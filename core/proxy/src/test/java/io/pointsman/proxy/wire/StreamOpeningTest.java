@@ -36,17 +36,17 @@ class StreamOpeningTest {
   }
 
   /** The result at each change, with the bytes read one by one. */
-  private static List<String> told(StreamOpening opening, String stream) {
-    List<String> told = new ArrayList<>();
+  private static List<String> reported(StreamOpening opening, String stream) {
+    List<String> reported = new ArrayList<>();
     EventKind last = EventKind.TAKEN;
     for (int i = 0; i < stream.length() && !last.decides(); i++) {
       EventKind next = opening.take(bytes(stream.substring(i, i + 1)));
       if (next != last) {
-        told.add(next + " at " + i);
+        reported.add(next + " at " + i);
         last = next;
       }
     }
-    return told;
+    return reported;
   }
 
   @Test
@@ -54,11 +54,11 @@ class StreamOpeningTest {
     String whole = CREATED + ": c\r\n\r\n" + ROLE + TEXT;
     int text = whole.length() - 1;
     int role = text - TEXT.length();
-    assertThat(told(opening(""), whole))
+    assertThat(reported(opening(""), whole))
         .containsExactly("COMPUTED at " + role, "OUTPUT at " + text);
 
     String parts = chunk(whole.substring(0, 20)) + chunk(whole.substring(20));
-    assertThat(told(chunked(), parts)).hasSize(2);
+    assertThat(reported(chunked(), parts)).hasSize(2);
     assertThat(chunked().take(bytes(parts))).isEqualTo(EventKind.OUTPUT);
     assertThat(chunked().take(bytes(chunk(CREATED)))).isEqualTo(EventKind.TAKEN);
     assertThat(chunked().take(bytes(chunk(CREATED) + chunk(ROLE)))).isEqualTo(EventKind.COMPUTED);

@@ -35,6 +35,9 @@ public final class HandoverScan {
   /** True if a byte of UTF-16 or UTF-32 has preceded the first brace. */
   private boolean wide;
 
+  /** True if the body is JSON in UTF-16 or UTF-32. */
+  private boolean wideText;
+
   private int depth;
   private final byte[] name = new byte[MOST_NAME];
 
@@ -46,6 +49,11 @@ public final class HandoverScan {
     return state == State.OTHER;
   }
 
+  /** True if the body counts as found because it is JSON in UTF-16 or UTF-32. */
+  public boolean isWideText() {
+    return wideText;
+  }
+
   /** Reads the next bytes. Returns true if the body has such a member, up to these bytes. */
   public boolean finds(byte[] bytes, int from, int to) {
     for (int i = from; i < to && state != State.FOUND && state != State.OTHER; i++) {
@@ -53,7 +61,10 @@ public final class HandoverScan {
       state =
           switch (state) {
             case START -> start(b);
-            case OPENED -> b == 0 ? State.FOUND : json(b);
+            case OPENED -> {
+              wideText = b == 0;
+              yield wideText ? State.FOUND : json(b);
+            }
             case JSON -> json(b);
             case STRING -> string(b);
             case ESCAPE -> {
@@ -72,6 +83,7 @@ public final class HandoverScan {
     return switch (b) {
       case '{' -> {
         depth = 1;
+        wideText = wide;
         yield wide ? State.FOUND : State.OPENED;
       }
       case ' ', '\t', '\n', '\r' -> State.START;

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * strings or the exact form of numbers. {@code NaN} and {@code Infinity} are valid, as in most
  * engines.
  *
- * <p>Not thread-safe. Reused for all texts of one reader.
+ * <p>Not thread-safe. Reused for all texts of one reader. It is one class because its loops run for
+ * each byte and share the position.
  */
 public final class JsonCursor {
   /** Value of {@link #peek()} at the end of the text. */

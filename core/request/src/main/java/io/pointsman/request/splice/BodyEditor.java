@@ -35,7 +35,7 @@ public final class BodyEditor {
     return out.finish();
   }
 
-  /** The edited value; the value itself if it is not an object. */
+  /** The edited value; the same value if it is not an object. */
   RawJson edit(RawJson value, List<BodyEdit> edits) {
     byte[] bytes = value.bytes();
     Splice splice = edit(bytes, 0, bytes.length, edits);
@@ -75,19 +75,24 @@ public final class BodyEditor {
    * written part of the original.
    */
   private int value(
-      byte[] bytes, JsonMembers members, int i, @Nullable Change change, int done, Pieces out) {
+      byte[] bytes,
+      JsonMembers members,
+      int i,
+      @Nullable MemberChange change,
+      int done,
+      Pieces out) {
     int from = members.valueFrom(i);
     int to = members.valueTo(i);
     switch (change) {
       case null -> {
         out.original(done, to);
       }
-      case Change.Removed _ -> throw new AssertionError("removed members have no value");
-      case Change.Value(RawJson value) -> {
+      case MemberChange.Removed _ -> throw new AssertionError("removed members have no value");
+      case MemberChange.Value(RawJson value) -> {
         out.original(done, from);
         out.insert(value);
       }
-      case Change.Inside(List<BodyEdit> edits) -> {
+      case MemberChange.Inside(List<BodyEdit> edits) -> {
         out.original(done, from);
         JsonMembers inner = JsonMembers.read(json, bytes, from, to);
         if (inner == null) {
@@ -96,7 +101,7 @@ public final class BodyEditor {
           write(bytes, from, to, inner, edits, out);
         }
       }
-      case Change.Extended(List<RawJson> elements) -> {
+      case MemberChange.Extended(List<RawJson> elements) -> {
         out.original(done, to - 1);
         elements.forEach(out::insert);
         out.original(to - 1, to);

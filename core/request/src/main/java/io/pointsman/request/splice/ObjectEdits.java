@@ -13,22 +13,22 @@ final class ObjectEdits {
   private final BodyEditor editor;
   private final byte[] bytes;
   private final JsonMembers members;
-  private final @Nullable Change[] changes;
+  private final @Nullable MemberChange[] changes;
   private final Map<String, RawJson> added = new LinkedHashMap<>();
 
   ObjectEdits(BodyEditor editor, byte[] bytes, JsonMembers members) {
     this.editor = editor;
     this.bytes = bytes;
     this.members = members;
-    changes = new @Nullable Change[members.count()];
+    changes = new @Nullable MemberChange[members.count()];
   }
 
   boolean removed(int i) {
-    return changes[i] instanceof Change.Removed;
+    return changes[i] instanceof MemberChange.Removed;
   }
 
   /** The change of the i-th member; null if it remains unchanged. */
-  @Nullable Change change(int i) {
+  @Nullable MemberChange change(int i) {
     return changes[i];
   }
 
@@ -53,7 +53,7 @@ final class ObjectEdits {
     for (int i = 0; i < members.count(); i++) {
       if (members.is(i, name)) {
         found = true;
-        Change before = changes[i];
+        MemberChange before = changes[i];
         changes[i] = edit.path().size() > 1 ? deep(inner(edit), before, i) : flat(edit, before, i);
       }
     }
@@ -81,57 +81,60 @@ final class ObjectEdits {
     }
   }
 
-  private @Nullable Change flat(BodyEdit edit, @Nullable Change before, int i) {
-    boolean gone = before instanceof Change.Removed;
-    boolean plain = before == null || before instanceof Change.Value;
+  private @Nullable MemberChange flat(BodyEdit edit, @Nullable MemberChange before, int i) {
+    boolean gone = before instanceof MemberChange.Removed;
+    boolean plain = before == null || before instanceof MemberChange.Value;
     return switch (edit) {
-      case BodyEdit.Put put -> new Change.Value(value(put));
-      case BodyEdit.Replace replace -> gone ? before : new Change.Value(replace.value());
-      case BodyEdit.Remove _ -> new Change.Removed();
-      case BodyEdit.Add add -> plain ? new Change.Value(Arithmetic.add(value(i), add)) : before;
+      case BodyEdit.Put put -> new MemberChange.Value(value(put));
+      case BodyEdit.Replace replace -> gone ? before : new MemberChange.Value(replace.value());
+      case BodyEdit.Remove _ -> new MemberChange.Removed();
+      case BodyEdit.Add add ->
+          plain ? new MemberChange.Value(Arithmetic.add(value(i), add)) : before;
       case BodyEdit.Extend extend -> extend(extend, before, i);
     };
   }
 
-  private @Nullable Change extend(BodyEdit.Extend edit, @Nullable Change before, int i) {
+  private @Nullable MemberChange extend(
+      BodyEdit.Extend edit, @Nullable MemberChange before, int i) {
     return switch (before) {
       case null -> {
         boolean array = bytes[members.valueFrom(i)] == '[';
-        yield array ? new Change.Extended(List.of(element(edit, empty(i)))) : null;
+        yield array ? new MemberChange.Extended(List.of(element(edit, empty(i)))) : null;
       }
-      case Change.Extended(List<RawJson> elements) -> {
+      case MemberChange.Extended(List<RawJson> elements) -> {
         List<RawJson> more = new ArrayList<>(elements);
         more.add(element(edit, false));
-        yield new Change.Extended(more);
+        yield new MemberChange.Extended(more);
       }
-      case Change.Value(RawJson value) -> new Change.Value(extended(value, edit));
-      case Change.Removed _, Change.Inside _ -> before;
+      case MemberChange.Value(RawJson value) -> new MemberChange.Value(extended(value, edit));
+      case MemberChange.Removed _, MemberChange.Inside _ -> before;
     };
   }
 
   /** The change of the i-th member by an edit inside its value. */
-  private @Nullable Change deep(BodyEdit inner, @Nullable Change before, int i) {
+  private @Nullable MemberChange deep(BodyEdit inner, @Nullable MemberChange before, int i) {
     boolean put = inner instanceof BodyEdit.Put;
     return switch (before) {
       case null -> {
         byte first = bytes[members.valueFrom(i)];
         if (first == '{') {
-          yield new Change.Inside(List.of(inner));
+          yield new MemberChange.Inside(List.of(inner));
         }
         boolean absent = first == 'n' && put;
-        yield absent ? new Change.Value(editor.edit(EMPTY, List.of(inner))) : null;
+        yield absent ? new MemberChange.Value(editor.edit(EMPTY, List.of(inner))) : null;
       }
-      case Change.Inside(List<BodyEdit> edits) -> {
+      case MemberChange.Inside(List<BodyEdit> edits) -> {
         List<BodyEdit> more = new ArrayList<>(edits);
         more.add(inner);
-        yield new Change.Inside(more);
+        yield new MemberChange.Inside(more);
       }
-      case Change.Value(RawJson value) -> {
+      case MemberChange.Value(RawJson value) -> {
         RawJson base = value.isNull() && put ? EMPTY : value;
-        yield new Change.Value(editor.edit(base, List.of(inner)));
+        yield new MemberChange.Value(editor.edit(base, List.of(inner)));
       }
-      case Change.Removed _ -> put ? new Change.Value(editor.edit(EMPTY, List.of(inner))) : before;
-      case Change.Extended _ -> before;
+      case MemberChange.Removed _ ->
+          put ? new MemberChange.Value(editor.edit(EMPTY, List.of(inner))) : before;
+      case MemberChange.Extended _ -> before;
     };
   }
 
@@ -140,7 +143,7 @@ final class ObjectEdits {
   }
 
   private RawJson value(int i) {
-    return changes[i] instanceof Change.Value(RawJson value)
+    return changes[i] instanceof MemberChange.Value(RawJson value)
         ? value
         : RawJson.copyOf(bytes, members.valueFrom(i), members.valueTo(i));
   }

@@ -14,14 +14,16 @@ import org.jspecify.annotations.Nullable;
  * structures. Other members are not checked. Routes that vllm-router forwards unread have no check.
  */
 public final class StrictBody {
-  /**
-   * A body that is refused.
-   *
-   * @param status 422 for a wrong type or a missing member; 400 for a wrong value in a rerank
-   */
-  public record Problem(int status, String message) {}
+  /** A body that is refused. */
+  public record Problem(Kind kind, String message) {}
 
-  private static final int UNPROCESSABLE = 422;
+  /** The kinds of problems, which have different statuses. */
+  public enum Kind {
+    /** A member has the wrong type, or is missing. */
+    TYPE,
+    /** A member of a rerank has a wrong value. */
+    VALUE
+  }
 
   /** The members of one route. */
   private record Schema(List<String> required, Map<String, StrictType> types) {}
@@ -49,7 +51,7 @@ public final class StrictBody {
     }
     for (String name : schema.required) {
       if (members.last(name) < 0) {
-        return new Problem(UNPROCESSABLE, "missing field `" + name + "`");
+        return new Problem(Kind.TYPE, "missing field `" + name + "`");
       }
     }
     for (int i = 0; i < members.count(); i++) {
@@ -61,7 +63,7 @@ public final class StrictBody {
               : type.fault(
                   body, members.valueFrom(i), members.valueTo(i), schema.required.contains(name));
       if (fault != null) {
-        return new Problem(UNPROCESSABLE, name + ": " + fault);
+        return new Problem(Kind.TYPE, name + ": " + fault);
       }
     }
     return endpoint == Endpoint.RERANK ? ofRerank(members, body) : null;
@@ -71,15 +73,15 @@ public final class StrictBody {
     int query = members.last("query");
     String text = members.text(query);
     if (text.substring(1, text.length() - 1).isBlank()) {
-      return new Problem(400, "query: empty (expected: a text)");
+      return new Problem(Kind.VALUE, "query: empty (expected: a text)");
     }
     int documents = members.last("documents");
     if (JsonItems.of(body, members.valueFrom(documents), members.valueTo(documents)).isEmpty()) {
-      return new Problem(400, "documents: empty (expected: at least one text)");
+      return new Problem(Kind.VALUE, "documents: empty (expected: at least one text)");
     }
     int best = members.last("top_k");
     if (best >= 0 && members.text(best).equals("0")) {
-      return new Problem(400, "top_k: 0 (expected: at least 1)");
+      return new Problem(Kind.VALUE, "top_k: 0 (expected: at least 1)");
     }
     return null;
   }

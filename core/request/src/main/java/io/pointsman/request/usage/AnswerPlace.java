@@ -46,18 +46,32 @@ enum AnswerPlace {
   /** One choice. */
   CHOICE(true, Map.of("finish_reason", AnswerMember.FINISH));
 
+  private static final class Named {
+    private final byte[] name;
+    private final AnswerMember member;
+
+    Named(String name, AnswerMember member) {
+      this.name = name.getBytes(US_ASCII);
+      this.member = member;
+    }
+  }
+
   private final boolean object;
-  private final byte[][] names;
-  private final AnswerMember[] members;
+
+  /** The members with a name of each length. */
+  private final Named[][] byLength;
 
   AnswerPlace(boolean object, Map<String, AnswerMember> members) {
     this.object = object;
-    names = new byte[members.size()][];
-    this.members = new AnswerMember[names.length];
-    int i = 0;
-    for (Map.Entry<String, AnswerMember> each : members.entrySet()) {
-      names[i] = each.getKey().getBytes(US_ASCII);
-      this.members[i++] = each.getValue();
+    int longest = members.keySet().stream().mapToInt(String::length).max().orElse(0);
+    byLength = new Named[longest + 1][];
+    for (int length = 0; length <= longest; length++) {
+      int wanted = length;
+      byLength[length] =
+          members.entrySet().stream()
+              .filter(each -> each.getKey().length() == wanted)
+              .map(each -> new Named(each.getKey(), each.getValue()))
+              .toArray(Named[]::new);
     }
   }
 
@@ -68,9 +82,11 @@ enum AnswerPlace {
 
   /** The member with this name. */
   AnswerMember member(byte[] name, int length) {
-    for (int i = 0; i < names.length; i++) {
-      if (names[i].length == length && Arrays.equals(names[i], 0, length, name, 0, length)) {
-        return members[i];
+    if (length < byLength.length) {
+      for (Named each : byLength[length]) {
+        if (Arrays.equals(each.name, 0, length, name, 0, length)) {
+          return each.member;
+        }
       }
     }
     return AnswerMember.NONE;

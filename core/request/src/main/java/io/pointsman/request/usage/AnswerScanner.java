@@ -30,7 +30,7 @@ public final class AnswerScanner {
     /** A message, with {@code stop_reason}. */
     MESSAGE("usage", "stop_reason", "error"),
     /** A response, with {@code status}. */
-    RESPONSE("usage", "cancelled", "incomplete", "error"),
+    RESPONSE("usage", "cancelled", "completed", "incomplete", "failed", "error"),
     /** Unknown: counts, and choices with a {@code finish_reason}. */
     ANY("usage", "meta_info", "abort", "timings", "error");
 
@@ -74,7 +74,11 @@ public final class AnswerScanner {
   private static final byte[] ABORT = ascii("abort");
   private static final byte[] IS_ERROR = ascii("error");
   private static final byte[] CANCELLED = ascii("cancelled");
+  private static final byte[] COMPLETED = ascii("completed");
   private static final byte[] INCOMPLETE = ascii("incomplete");
+  private static final byte[] FAILED = ascii("failed");
+  private static final byte[] IN_PROGRESS = ascii("in_progress");
+  private static final byte[] QUEUED = ascii("queued");
   private static final byte[] NOTHING = {};
 
   /** Marks a line that is no data. */
@@ -119,6 +123,16 @@ public final class AnswerScanner {
   private final ErrorCopy error = new ErrorCopy();
   private boolean stopped;
   private boolean limited;
+
+  /** True if the current response has the status of an unfinished one. */
+  private boolean unfinished;
+
+  /** True if the current response has the status of a finished one. */
+  private boolean finished;
+
+  /** True after a complete response with the status of a finished one. */
+  private boolean responded;
+
   private boolean unexplained;
   private boolean aborted;
 
@@ -290,6 +304,10 @@ public final class AnswerScanner {
       isError = false;
       hasText = false;
     }
+    if (next == AnswerPlace.RESPONSE) {
+      unfinished = false;
+      finished = false;
+    }
     enter(next);
     leads = true;
   }
@@ -298,6 +316,7 @@ public final class AnswerScanner {
     if (below > 0) {
       below--;
     } else {
+      responded |= finished && place == AnswerPlace.RESPONSE;
       enter(place.outer(listed));
     }
   }
@@ -367,7 +386,7 @@ public final class AnswerScanner {
         if (form != Form.COUNTS) {
           keep = Keep.ERROR;
           beginError();
-          error.add(bytes[at]);
+          error.add(bytes, at, at + 1);
         }
       }
       case NONE, USAGE, META, TIMINGS, CHOICES, RESPONSE, DELTA -> {}
@@ -375,37 +394,46 @@ public final class AnswerScanner {
   }
 
   private int string(int from, int to) {
-    int at = keep == Keep.NOTHING && !escaped ? PlainText.end(bytes, from, to) : from;
-    for (; at < to; at++) {
-      byte b = bytes[at];
-      if (escaped) {
-        escaped = false;
-      } else if (b == '\\') {
-        escaped = true;
-      } else if (b == '"') {
-        inString = false;
-        closesString(at);
-        return at + 1;
-      } else if (b == '\n' && events) {
-        leave();
-        nextLine();
-        return at + 1;
+    int at = from;
+    while (at < to) {
+      if (!escaped) {
+        int end = PlainText.end(bytes, at, to);
+        copy(at, end);
+        at = end;
       }
-      switch (keep) {
-        case NOTHING -> {
-          if (!escaped) {
-            return at + 1; // to skip plain text again
-          }
+      if (at < to) {
+        byte b = bytes[at];
+        if (escaped) {
+          escaped = false;
+        } else if (b == '\\') {
+          escaped = true;
+        } else if (b == '"') {
+          inString = false;
+          closesString(at);
+          return at + 1;
+        } else if (b == '\n' && events) {
+          leave();
+          nextLine();
+          return at + 1;
         }
-        case WORD -> {
-          if (wordLength < MOST_WORD) {
-            word[wordLength++] = b;
-          }
-        }
-        case ERROR -> error.add(b);
+        copy(at, at + 1);
+        at++;
       }
     }
     return to;
+  }
+
+  /** Copies a part of a string, if it is kept. */
+  private void copy(int from, int to) {
+    switch (keep) {
+      case NOTHING -> {}
+      case WORD -> {
+        int length = Math.min(to - from, MOST_WORD - wordLength);
+        System.arraycopy(bytes, from, word, wordLength, length);
+        wordLength += length;
+      }
+      case ERROR -> error.add(bytes, from, to);
+    }
   }
 
   private void closesString(int at) {
@@ -437,6 +465,8 @@ public final class AnswerScanner {
       }
       case STATUS -> {
         if (form == Form.RESPONSE) {
+          unfinished = is(IN_PROGRESS) || is(QUEUED);
+          finished = is(COMPLETED) || is(INCOMPLETE) || is(FAILED);
           limited |= is(INCOMPLETE);
           if (is(CANCELLED)) {
             abort(at);
@@ -479,8 +509,14 @@ public final class AnswerScanner {
     return to;
   }
 
-  /** Copies an object of counts. */
+  /** Reads an object of counts, or copies the part of it that has come. */
   private int count(int from, int to) {
+    int end = counts.whole(bytes, from, to);
+    if (end > from) {
+      state = State.JSON;
+      counted(end - 1);
+      return end;
+    }
     for (int at = from; at < to; at++) {
       if (cut(bytes[at])) {
         return at + 1;
@@ -506,7 +542,7 @@ public final class AnswerScanner {
 
   /** An answer that counts no output has none: its request was aborted before the first token. */
   private void counted(int at) {
-    if (form != Form.RESPONSE || limited) {
+    if (form != Form.RESPONSE || limited || unfinished) {
       return;
     }
     int completion = usage().completionTokens();
@@ -541,6 +577,18 @@ public final class AnswerScanner {
   /** True if the answer says that the engine aborted the request. */
   public boolean aborted() {
     return aborted;
+  }
+
+  /**
+   * True if a message has the reason for its end, or an event has a response with the status of a
+   * finished one.
+   */
+  public boolean saidItsEnd() {
+    return switch (form) {
+      case MESSAGE -> stopped;
+      case RESPONSE -> responded;
+      case COUNTS, CHOICES, ANY -> false;
+    };
   }
 
   /** The end of the engine that an error in the answer reports. */

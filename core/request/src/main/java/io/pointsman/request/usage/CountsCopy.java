@@ -4,8 +4,9 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.pointsman.engine.fleet.Usage;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
-/** Copy of the last object of counts, without its lists. */
+/** The last object of counts, without its lists. */
 final class CountsCopy {
   /** Maximum number of bytes of the copy. */
   private static final int MOST = 2048;
@@ -19,6 +20,9 @@ final class CountsCopy {
   private int length;
   private boolean used;
   private boolean timed;
+
+  /** The counts of a complete object; null if it is incomplete, or there is none. */
+  private @Nullable Usage complete;
 
   /** Counts of the start of a message, which its end may leave out. */
   private Usage earlier = Usage.UNKNOWN;
@@ -37,7 +41,48 @@ final class CountsCopy {
     used |= member == AnswerMember.USAGE;
     timed = member == AnswerMember.TIMINGS;
     length = 0;
+    complete = null;
     nesting.begin();
+  }
+
+  /**
+   * Reads an object that lies in {@code bytes} completely, without a copy, if it has neither lists
+   * nor line feeds nor escapes.
+   *
+   * @param from index of its first byte
+   * @return the index after its last byte; -1 if it must be copied
+   */
+  int whole(byte[] bytes, int from, int to) {
+    if (length > 0 || ofMessage) {
+      return -1;
+    }
+    int depth = 0;
+    int at = from;
+    int most = Math.min(to, from + MOST);
+    while (at < most) {
+      switch (bytes[at]) {
+        case '{' -> depth++;
+        case '}' -> {
+          depth--;
+          if (depth == 0) {
+            complete = read(bytes, from, at + 1);
+            return at + 1;
+          }
+        }
+        case '"' -> {
+          at = PlainText.end(bytes, at + 1, most);
+          if (at == most || bytes[at] != '"') {
+            return -1;
+          }
+        }
+        case '[', '\n' -> {
+          return -1;
+        }
+        default -> {}
+      }
+      at++;
+    }
+    return -1;
   }
 
   /** Adds a byte. Returns true if it ends the object. */
@@ -48,6 +93,9 @@ final class CountsCopy {
         copy = Arrays.copyOf(copy, Math.max(128, 2 * length));
       }
       copy[length++] = b;
+    }
+    if (ends) {
+      complete = read(copy, 0, length);
     }
     return ends;
   }
@@ -64,15 +112,16 @@ final class CountsCopy {
 
   /** The counts. */
   Usage usage() {
-    if (length == 0) {
-      return Usage.UNKNOWN;
+    Usage last = complete;
+    if (last == null) {
+      last = length == 0 ? Usage.UNKNOWN : read(copy, 0, length);
     }
-    if (timed) {
-      return UsageCounts.timings(copy, 0, length);
-    }
-    Usage last = UsageCounts.read(copy, 0, length);
     return last.promptTokens() >= 0 || earlier.promptTokens() < 0
         ? last
         : new Usage(earlier.promptTokens(), earlier.cachedTokens(), last.completionTokens());
+  }
+
+  private Usage read(byte[] bytes, int from, int to) {
+    return timed ? UsageCounts.timings(bytes, from, to) : UsageCounts.read(bytes, from, to);
   }
 }

@@ -24,15 +24,17 @@ final class ErrorCopy {
     nesting.begin();
   }
 
-  void add(byte b) {
-    if (length < MOST) {
-      copy[length++] = b;
-    }
+  void add(byte[] bytes, int from, int to) {
+    int added = Math.min(to - from, MOST - length);
+    System.arraycopy(bytes, from, copy, length, added);
+    length += added;
   }
 
   /** Adds a byte of an object. Returns true if it ends the object. */
   boolean ends(byte b) {
-    add(b);
+    if (length < MOST) {
+      copy[length++] = b;
+    }
     return nesting.ends(b);
   }
 

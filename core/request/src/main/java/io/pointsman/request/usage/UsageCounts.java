@@ -40,22 +40,27 @@ final class UsageCounts {
     int cached = -1;
     int cacheRead = -1;
     int cacheCreation = -1;
-    for (int at = from; at + 1 < to; at++) {
-      if (bytes[at] == '"') {
-        switch (bytes[at + 1]) {
-          case 'p' -> prompt = prompt < 0 ? count(PROMPT, bytes, at, to) : prompt;
-          case 'i' -> input = input < 0 ? count(INPUT, bytes, at, to) : input;
-          case 'o' -> output = output < 0 ? count(OUTPUT, bytes, at, to) : output;
-          case 'c' -> {
-            completion = completion < 0 ? count(COMPLETION, bytes, at, to) : completion;
-            cached = cached < 0 ? count(CACHED, bytes, at, to) : cached;
-            cacheRead = cacheRead < 0 ? count(CACHE_READ, bytes, at, to) : cacheRead;
-            cacheCreation =
-                cacheCreation < 0 ? count(CACHE_CREATION, bytes, at, to) : cacheCreation;
-          }
-          default -> {}
-        }
+    int at = from;
+    while (at < to) {
+      if (bytes[at] != '"') {
+        at++;
+        continue;
       }
+      int end = stringEnd(bytes, at + 1, to);
+      // The lengths of the names, with both quotation marks.
+      switch (end - at) {
+        case 14 -> input = first(input, INPUT, bytes, at, to);
+        case 15 -> {
+          prompt = first(prompt, PROMPT, bytes, at, to);
+          output = first(output, OUTPUT, bytes, at, to);
+          cached = first(cached, CACHED, bytes, at, to);
+        }
+        case 19 -> completion = first(completion, COMPLETION, bytes, at, to);
+        case 25 -> cacheRead = first(cacheRead, CACHE_READ, bytes, at, to);
+        case 29 -> cacheCreation = first(cacheCreation, CACHE_CREATION, bytes, at, to);
+        default -> {}
+      }
+      at = end;
     }
     boolean apart = cached < 0 && input >= 0;
     int whole = apart ? sum(sum(input, cacheRead), cacheCreation) : input;
@@ -96,6 +101,21 @@ final class UsageCounts {
     return prompt < 0 && cached < 0 && completion < 0
         ? Usage.UNKNOWN
         : new Usage(prompt, cached, completion);
+  }
+
+  /** The count that was found before, or else the one of a name at {@code at}. */
+  private static int first(int before, byte[] name, byte[] bytes, int at, int to) {
+    return before < 0 ? count(name, bytes, at, to) : before;
+  }
+
+  /** The index after the quotation mark that ends a string, or {@code to}. */
+  private static int stringEnd(byte[] bytes, int from, int to) {
+    int at = PlainText.end(bytes, from, to);
+    while (at < to && bytes[at] != '"') {
+      int next = bytes[at] == '\\' ? at + 2 : at + 1;
+      at = next < to ? PlainText.end(bytes, next, to) : to;
+    }
+    return Math.min(at + 1, to);
   }
 
   /** The count of a name at {@code at}; -1 if another name is there. */

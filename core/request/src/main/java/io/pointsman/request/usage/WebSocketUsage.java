@@ -120,7 +120,7 @@ public final class WebSocketUsage {
     return more < 0 ? count : (int) Math.min(Integer.MAX_VALUE, Math.max(0L, count) + more);
   }
 
-  /** The counts so far; -1 for those that no message has. */
+  /** The counts so far; -1 for a count that no message has. */
   public Usage usage() {
     return sum;
   }

@@ -71,9 +71,22 @@ class HandoverScanTest {
     List<Charset> wide =
         List.of(UTF_16, UTF_16BE, UTF_16LE, Charset.forName("UTF-32"), Charset.forName("UTF-32LE"));
     for (Charset each : wide) {
-      assertFound(" {\"a\":1}".getBytes(each), true);
+      byte[] body = " {\"a\":1}".getBytes(each);
+      assertFound(body, true);
+      HandoverScan scan = new HandoverScan();
+      scan.finds(body, 0, body.length);
+      assertThat(scan.isWideText()).as(each.name()).isTrue();
     }
     assertFound(new byte[] {0, 0, 0, 0, 20, '{', '"'}, false);
+  }
+
+  @Test
+  void aFieldInUtf8IsNoWideText() {
+    byte[] body = "{\"kv_transfer_params\":1}".getBytes(UTF_8);
+    HandoverScan scan = new HandoverScan();
+
+    assertThat(scan.finds(body, 0, body.length)).isTrue();
+    assertThat(scan.isWideText()).isFalse();
   }
 
   /** Each path is one that the reader of bodies reports, and the names are complete. */

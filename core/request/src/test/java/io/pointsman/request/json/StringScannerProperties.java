@@ -26,9 +26,9 @@ class StringScannerProperties {
     Random random = new Random(seed);
     random.nextBytes(bytes);
     for (int i = from; i < bytes.length; i++) {
-      int dice = random.nextInt(100);
-      if (dice < special) {
-        bytes[i] = (byte) (dice % 8 == 0 ? '"' : '\\');
+      int rolled = random.nextInt(100);
+      if (rolled < special) {
+        bytes[i] = (byte) (rolled % 8 == 0 ? '"' : '\\');
       } else if (bytes[i] == '"') {
         bytes[i] = '!';
       }

@@ -56,11 +56,11 @@ class StrictBodyTest {
         "{'messages':[],'response_format':{'type':'xml'}}",
         "{'messages':[],'reasoning_effort':'much'}"
       })
-  void chatsOfAWrongTypeAre422(String body) {
+  void chatsOfAWrongTypeAreRefused(String body) {
     assertThat(problem(Endpoint.CHAT_COMPLETIONS, body))
         .isNotNull()
-        .extracting(StrictBody.Problem::status)
-        .isEqualTo(422);
+        .extracting(StrictBody.Problem::kind)
+        .isEqualTo(StrictBody.Kind.TYPE);
   }
 
   @ParameterizedTest
@@ -88,7 +88,7 @@ class StrictBodyTest {
   }
 
   @Test
-  void anEmptyRerankIs400() {
+  void anEmptyRerankIsRefused() {
     String good = "{'query':'q','documents':['a'],'top_k':1}";
     assertThat(problem(Endpoint.RERANK, good)).isNull();
     for (String bad :
@@ -98,13 +98,13 @@ class StrictBodyTest {
       assertThat(problem(Endpoint.RERANK, bad))
           .as(bad)
           .isNotNull()
-          .extracting(StrictBody.Problem::status)
-          .isEqualTo(400);
+          .extracting(StrictBody.Problem::kind)
+          .isEqualTo(StrictBody.Kind.VALUE);
     }
     assertThat(problem(Endpoint.RERANK, good.replace("['a']", "[1]")))
         .isNotNull()
-        .extracting(StrictBody.Problem::status)
-        .isEqualTo(422);
+        .extracting(StrictBody.Problem::kind)
+        .isEqualTo(StrictBody.Kind.TYPE);
   }
 
   private static @Nullable String answer(String request, String reply) {

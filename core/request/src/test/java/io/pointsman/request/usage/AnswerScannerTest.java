@@ -332,6 +332,24 @@ class AnswerScannerTest {
         .isFalse();
   }
 
+  @Test
+  void aStreamedResponseEndsWithAFinalStatusAndNotWithCounts() {
+    String counts = "\"usage\":{\"input_tokens\":5,\"output_tokens\":0}}}\n\n";
+    String created = "data: {\"response\":{\"status\":\"in_progress\"," + counts;
+    AnswerScanner begun = scan(Form.RESPONSE, created);
+    assertThat(begun.saidItsEnd()).isFalse();
+    assertThat(begun.aborted()).isFalse();
+    for (String status : List.of("completed", "incomplete", "failed")) {
+      String last = "data: {\"response\":{\"status\":\"" + status + "\",\"output\":[{\"a\":1}]";
+      assertThat(scan(Form.RESPONSE, created + last).saidItsEnd()).isFalse();
+      assertThat(scan(Form.RESPONSE, created + last + "}}\n\n").saidItsEnd()).isTrue();
+      assertThat(scan(Form.RESPONSE, created + last + ",\"usage\":null}}\n\n").saidItsEnd())
+          .isTrue();
+    }
+    String item = "data: {\"item\":{\"status\":\"completed\"},\"status\":\"completed\"}\n\n";
+    assertThat(scan(Form.RESPONSE, created + item).saidItsEnd()).isFalse();
+  }
+
   private static EngineEnd end(Form form, String answer) {
     byte[] bytes = answer.getBytes(UTF_8);
     AnswerScanner scanner = new AnswerScanner(form);

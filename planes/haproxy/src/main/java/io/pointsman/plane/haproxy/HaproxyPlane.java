@@ -30,10 +30,12 @@ public final class HaproxyPlane implements AutoCloseable {
 
   /**
    * Runs HAProxy and stops it when this process ends in any way, since the pipe from this process
-   * then closes. An orphaned HAProxy would keep an outdated fleet and never settle leases.
+   * then closes. An orphaned HAProxy would keep an outdated fleet and never settle leases. A SIGHUP
+   * of the terminal ends neither, because this process goes on after it.
    */
   private static final String WATCHED =
       """
+      trap '' HUP
       exec 3<&0
       "$@" 3<&- & it=$!
       trap 'kill $it' TERM INT
@@ -226,6 +228,21 @@ public final class HaproxyPlane implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /**
+   * Uses another key for requests to the router, and reads the files for TLS to it again. Streams
+   * and leases go on.
+   *
+   * @throws IllegalArgumentException if a file cannot be used, or if the key is set or removed;
+   *     nothing changes then
+   */
+  public void use(String apiKey, ClientTls tls) {
+    if (apiKey.isEmpty() == settings.guarded()) {
+      throw new IllegalArgumentException(
+          "--api-key: set or removed (expected: a restart; HAProxy's rules depend on it)");
+    }
+    router.use(apiKey, tls);
   }
 
   /** The URL for clients. */

@@ -32,9 +32,17 @@ final class RouterCalls implements AutoCloseable {
   private static final Set<Integer> TOO_LATE = Set.of(404, 409);
 
   private final URI router;
-  private final String apiKey;
-  private final Causes told = new Causes();
-  private final HttpClient http;
+  private final Causes logged = new Causes();
+
+  /** Replaced as a whole. */
+  private volatile Access access;
+
+  /**
+   * The key and the connections of requests.
+   *
+   * @param apiKey sent as bearer token; empty: none
+   */
+  private record Access(String apiKey, HttpClient http) {}
 
   /**
    * @param apiKey sent as bearer token; empty: none
@@ -43,7 +51,10 @@ final class RouterCalls implements AutoCloseable {
    */
   RouterCalls(URI router, String apiKey, ClientTls tls) {
     this.router = router;
-    this.apiKey = apiKey;
+    access = access(router, apiKey, tls);
+  }
+
+  private static Access access(URI router, String apiKey, ClientTls tls) {
     HttpClient.Builder client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
@@ -54,7 +65,20 @@ final class RouterCalls implements AutoCloseable {
       throw new IllegalArgumentException(
           "--router: " + router + " with certificates (expected: https://)");
     }
-    http = client.build();
+    return new Access(apiKey, client.build());
+  }
+
+  /**
+   * Uses another key and reads the files for TLS again, for requests that begin later.
+   *
+   * @throws IllegalArgumentException if a file cannot be used; nothing changes then
+   */
+  void use(String apiKey, ClientTls tls) {
+    Access next = access(router, apiKey, tls);
+    Access before = access;
+    access = next;
+    // Requests in progress end.
+    before.http.shutdown();
   }
 
   RouterCalls(URI router, String apiKey) {
@@ -62,8 +86,26 @@ final class RouterCalls implements AutoCloseable {
   }
 
   private HttpRequest.Builder request(String path) {
-    HttpRequest.Builder request = HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
-    return apiKey.isEmpty() ? request : request.header("authorization", "Bearer " + apiKey);
+    return HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
+  }
+
+  private HttpResponse<byte[]> answer(HttpRequest.Builder request)
+      throws IOException, InterruptedException {
+    while (true) {
+      Access by = access;
+      HttpRequest.Builder keyed = request.copy();
+      if (!by.apiKey.isEmpty()) {
+        keyed.header("authorization", "Bearer " + by.apiKey);
+      }
+      try {
+        return by.http.send(keyed.build(), HttpResponse.BodyHandlers.ofByteArray());
+      } catch (IOException e) {
+        if (by.equals(access)) {
+          throw e;
+        }
+        // Its connections have ended, because the key was replaced just before.
+      }
+    }
   }
 
   /**
@@ -72,10 +114,9 @@ final class RouterCalls implements AutoCloseable {
    * response does not show if they serve whole requests.
    */
   @Nullable Map<String, URI> workers() throws IOException, InterruptedException {
-    HttpRequest request = request("/workers").build();
-    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+    HttpResponse<byte[]> answer = answer(request("/workers"));
     if (answer.statusCode() != 200) {
-      throw new IOException(request.uri() + ": status " + answer.statusCode() + hint(answer));
+      throw new IOException(answer.uri() + ": status " + answer.statusCode() + hint(answer));
     }
     JsonNode known = Json.MAPPER.readTree(answer.body()).path("workers");
     if (known.isEmpty()) {
@@ -98,28 +139,27 @@ final class RouterCalls implements AutoCloseable {
    * machine.
    */
   @Nullable InetSocketAddress spoe() throws IOException, InterruptedException {
-    HttpResponse<byte[]> answer =
-        http.send(request(WAYS).build(), HttpResponse.BodyHandlers.ofByteArray());
-    JsonNode told =
+    HttpResponse<byte[]> answer = answer(request(WAYS));
+    JsonNode address =
         answer.statusCode() == 200 ? Json.MAPPER.readTree(answer.body()).path("spoe") : null;
-    if (told == null || !told.path("port").canConvertToInt()) {
+    if (address == null || !address.path("port").canConvertToInt()) {
       return null;
     }
     InetAddress own = InetAddress.getByName(router.getHost());
-    InetAddress host = InetAddress.getByName(told.path("host").asText());
+    InetAddress host = InetAddress.getByName(address.path("host").asText());
     boolean here = own.isLoopbackAddress() || own.isAnyLocalAddress();
     if (host.isLoopbackAddress() && !here) {
       return null;
     }
     String name = host.isAnyLocalAddress() ? own.getHostAddress() : host.getHostAddress();
-    return InetSocketAddress.createUnresolved(name, told.path("port").asInt());
+    return InetSocketAddress.createUnresolved(name, address.path("port").asInt());
   }
 
   private void put(Map<String, URI> workers, String id, String url) {
     try {
       workers.put(id, new URI(url));
     } catch (URISyntaxException e) {
-      if (told.isNew(url)) {
+      if (logged.isNew(url)) {
         log.warn("worker {} is ignored: {}", LogText.of(id), LogText.of(e));
       }
     }
@@ -147,14 +187,13 @@ final class RouterCalls implements AutoCloseable {
 
   private HttpResponse<byte[]> say(String lease, String what, String body)
       throws IOException, InterruptedException {
-    HttpRequest request =
-        request("/v1/leases/" + lease + "/" + what)
-            .header("content-type", "application/json")
-            .POST(HttpRequest.BodyPublishers.ofString(body))
-            .build();
-    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+    HttpResponse<byte[]> answer =
+        answer(
+            request("/v1/leases/" + lease + "/" + what)
+                .header("content-type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body)));
     int status = answer.statusCode();
-    if (status >= 300 && !TOO_LATE.contains(status) && told.isNew(what + " " + status)) {
+    if (status >= 300 && !TOO_LATE.contains(status) && logged.isNew(what + " " + status)) {
       log.warn(
           "the router refuses to {} a lease: status {}{}; such leases expire. Logged once",
           what,
@@ -170,6 +209,6 @@ final class RouterCalls implements AutoCloseable {
 
   @Override
   public void close() {
-    http.shutdownNow();
+    access.http.shutdownNow();
   }
 }

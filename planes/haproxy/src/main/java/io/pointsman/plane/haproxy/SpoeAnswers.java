@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.api.decide.RayRouteApi;
@@ -13,6 +14,7 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.AnthropicErrors;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.request.RequestReader;
 import java.net.ProtocolException;
@@ -33,6 +35,7 @@ import org.slf4j.LoggerFactory;
 final class SpoeAnswers {
   private static final Logger log = LoggerFactory.getLogger(SpoeAnswers.class);
   private static final String PATH = "/internal/route";
+  private static final String PATH_HEADER = "x-serve-request-path";
   private static final byte[] NOTHING = {};
 
   /**
@@ -66,14 +69,14 @@ final class SpoeAnswers {
       }
     }
     Map<String, List<String>> headers = headers(named.get("headers"));
-    headers.put("x-pointsman-hold", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
+    headers.put("x-pointsman-lease-ttl", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
     // Ignores the client's own header; only HAProxy's message can contain a lease id.
     headers.remove("x-pointsman-lease");
     if (named.get("lease") instanceof String lease) {
       headers.put("x-pointsman-lease", List.of(lease));
     }
     headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
-    headers.put("x-serve-request-path", List.of(String.valueOf(named.getOrDefault("path", ""))));
+    headers.put(PATH_HEADER, List.of(String.valueOf(named.getOrDefault("path", ""))));
     byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;
     // Without a length, the body may be longer than the part that HAProxy has buffered.
     boolean truncated =
@@ -123,13 +126,16 @@ final class SpoeAnswers {
     ProxyError refusal = holder == null ? refusal(admission) : refusal(holder);
     if (refusal != null) {
       logOnce(refusal.status());
-      variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
+      String json = refusal.json(refusal.message());
+      variables
+          .set("status", refusal.status())
+          .set("body", inForm(question, refusal.status(), json));
       return;
     }
     try {
       ClientIdentity client = admission.client();
       LocalRequest asked = client == null ? question : question.of(client);
-      write(route.handle(asked), variables);
+      write(question, route.handle(asked), variables);
     } catch (Exception e) {
       log.error("a request of HAProxy failed", e);
     }
@@ -171,7 +177,22 @@ final class SpoeAnswers {
     }
   }
 
-  private void write(LocalResponse response, SpoeWriter variables) throws Exception {
+  /** An error in OpenAI's form, in the form of the API that the client calls. */
+  private static String inForm(LocalRequest question, int status, String json) {
+    if (!AnthropicErrors.at(String.valueOf(question.header(PATH_HEADER)))) {
+      return json;
+    }
+    try {
+      JsonNode message = Json.MAPPER.readTree(json).path("error").path("message");
+      return message.isTextual() ? AnthropicErrors.json(status, message.textValue()) : json;
+    } catch (JsonProcessingException e) {
+      // Not JSON: the router's plain text. It goes to the client unchanged.
+      return json;
+    }
+  }
+
+  private void write(LocalRequest question, LocalResponse response, SpoeWriter variables)
+      throws Exception {
     if (response.status() != 200) {
       logOnce(response.status());
     }
@@ -180,7 +201,10 @@ final class SpoeAnswers {
         variables.set("unplaced", 1);
         return;
       }
-      variables.set("status", response.status()).set("body", new String(response.body(), UTF_8));
+      String json = new String(response.body(), UTF_8);
+      variables
+          .set("status", response.status())
+          .set("body", inForm(question, response.status(), json));
       String wait = response.headers().get("retry-after");
       if (wait != null) {
         variables.set("retry", wait);

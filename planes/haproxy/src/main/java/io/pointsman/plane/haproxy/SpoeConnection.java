@@ -13,6 +13,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One SPOE connection from HAProxy. HAProxy pipelines messages: it sends the next before the
@@ -20,6 +24,8 @@ import java.util.Map;
  * slow responses are written by other threads.
  */
 final class SpoeConnection {
+  private static final Logger log = LoggerFactory.getLogger(SpoeConnection.class);
+
   /** Maximum frame size in bytes; HAProxy's maximum is its buffer size. */
   static final int MAX_FRAME = 1 << 20;
 
@@ -59,6 +65,13 @@ final class SpoeConnection {
   /** Guarded by itself. */
   private final SpoeWriter writer = new SpoeWriter();
 
+  /** Messages without an answer yet. */
+  private final AtomicInteger unanswered = new AtomicInteger();
+
+  /** True after the last frame to HAProxy. Its later messages get no answer. */
+  private final AtomicBoolean ended = new AtomicBoolean();
+
+  private volatile boolean retires;
   private byte[] frame = new byte[READ_AHEAD];
   private int most = MAX_FRAME;
 
@@ -174,6 +187,9 @@ final class SpoeConnection {
     int flags = reader.word();
     long stream = reader.number();
     long id = reader.number();
+    if (ended.get()) {
+      return type != DISCONNECT;
+    }
     if (type == DISCONNECT) {
       disconnect(NORMAL, "goodbye");
       return false;
@@ -183,10 +199,12 @@ final class SpoeConnection {
           INVALID, "frame: of type " + type + ", flags " + flags + " (expected: a whole NOTIFY)");
     }
     LocalRequest question = SpoeAnswers.question(reader);
+    unanswered.incrementAndGet();
     if (answers.atOnce(question)) {
       synchronized (writer) {
         acknowledge(stream, id, question, writer);
       }
+      answered();
     } else {
       Thread.ofVirtual().name("spoe-answer").start(() -> later(stream, id, question));
     }
@@ -208,6 +226,34 @@ final class SpoeConnection {
       }
     } catch (IOException e) {
       // HAProxy has disconnected; the reading thread detects it too.
+    } finally {
+      answered();
+    }
+  }
+
+  private void answered() {
+    if (unanswered.decrementAndGet() == 0 && retires) {
+      end();
+    }
+  }
+
+  /** Ends the connection after the answers in progress. */
+  void retire() {
+    retires = true;
+    if (unanswered.get() == 0) {
+      end();
+    }
+  }
+
+  /** Sends the last frame. HAProxy then closes the connection. */
+  private void end() {
+    if (ended.compareAndSet(false, true)) {
+      try {
+        disconnect(NORMAL, "the router has another SPOE address");
+        socket.shutdownOutput();
+      } catch (IOException e) {
+        log.debug("HAProxy has disconnected before", e);
+      }
     }
   }
 

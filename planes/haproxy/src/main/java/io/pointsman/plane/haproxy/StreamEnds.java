@@ -149,7 +149,8 @@ final class StreamEnds implements AutoCloseable {
 
   /** The settlement body of a complete response. */
   private static String whole(int status) {
-    if (status == 503 || status == 429 || status == 529) {
+    // 508: the worker is a router that sends requests back.
+    if (status == 503 || status == 429 || status == 508 || status == 529) {
       return IGNORED;
     }
     if (status >= 500) {

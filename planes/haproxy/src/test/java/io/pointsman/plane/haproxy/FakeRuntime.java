@@ -39,7 +39,7 @@ final class FakeRuntime implements AutoCloseable {
   }
 
   /** The commands since the last call. */
-  List<String> told() {
+  List<String> received() {
     List<String> all = new ArrayList<>();
     for (String each = commands.poll(); each != null; each = commands.poll()) {
       all.add(each);

@@ -85,15 +85,15 @@ class FleetSlotsTest {
 
     List<String> both = new ArrayList<>(added("a", "w1", 8000));
     both.addAll(added("b", "w2", 80));
-    assertThat(haproxy.told()).isEqualTo(both);
+    assertThat(haproxy.received()).isEqualTo(both);
     assertThat(slots.size()).isEqualTo(2);
 
     slots.follow(workers);
-    assertThat(haproxy.told()).isEmpty();
+    assertThat(haproxy.received()).isEmpty();
 
     workers.remove("a");
     slots.follow(workers);
-    assertThat(haproxy.told().subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(haproxy.received().subList(0, 2)).isEqualTo(removed("a", "w1"));
     assertThat(slots.size()).isEqualTo(1);
   }
 
@@ -101,7 +101,7 @@ class FleetSlotsTest {
   void namesWithAnUnderscoreAreNames() throws Exception {
     worker("a", "http://vllm_engine_1:8000");
     slots.follow(workers);
-    assertThat(haproxy.told()).containsSubsequence(added("a", "w1", 8000));
+    assertThat(haproxy.received()).containsSubsequence(added("a", "w1", 8000));
   }
 
   @ParameterizedTest
@@ -135,7 +135,7 @@ class FleetSlotsTest {
             }
             return slots.size() == 1;
           });
-      assertThat(haproxy.told()).isEqualTo(added("a", "w1", 8000));
+      assertThat(haproxy.received()).isEqualTo(added("a", "w1", 8000));
       assertThat(lookUps).hasValueLessThanOrEqualTo(1);
     }
   }
@@ -152,14 +152,15 @@ class FleetSlotsTest {
   void aNewUrlGetsAnotherServer() throws Exception {
     worker("a", "http://a:8000");
     slots.follow(workers);
-    haproxy.told();
+    haproxy.received();
 
     worker("a", "http://a:8001");
     slots.follow(workers);
 
-    List<String> told = haproxy.told();
-    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
-    assertThat(told.subList(told.size() - 3, told.size())).isEqualTo(added("a", "w2", 8001));
+    List<String> received = haproxy.received();
+    assertThat(received.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(received.subList(received.size() - 3, received.size()))
+        .isEqualTo(added("a", "w2", 8001));
   }
 
   @Test
@@ -172,12 +173,12 @@ class FleetSlotsTest {
     haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,1,7" : "";
     slots.follow(workers);
     assertThat(slots.size()).as("a stream runs on the only server").isZero();
-    haproxy.told();
+    haproxy.received();
 
     haproxy.says = command -> command.equals("show stat") ? "# pxname\nworkers,w1,0,0,0,7" : "";
     slots.follow(workers);
 
-    assertThat(haproxy.told()).containsSubsequence(added("b", "w1", 2));
+    assertThat(haproxy.received()).containsSubsequence(added("b", "w1", 2));
     assertThat(slots.size()).isEqualTo(1);
   }
 
@@ -187,7 +188,7 @@ class FleetSlotsTest {
     worker("first", "http://nowhere:1");
     worker("second", "http://b:2");
     slots.follow(workers);
-    assertThat(haproxy.told()).isEqualTo(added("second", "w1", 2));
+    assertThat(haproxy.received()).isEqualTo(added("second", "w1", 2));
 
     lookedUp.clear();
     unknown.clear();
@@ -196,10 +197,10 @@ class FleetSlotsTest {
       slots.follow(workers);
     }
     assertThat(lookedUp).contains("c").doesNotContain("nowhere");
-    assertThat(haproxy.told()).isEqualTo(added("third", "w2", 3));
+    assertThat(haproxy.received()).isEqualTo(added("third", "w2", 3));
 
     slots.follow(workers);
-    assertThat(haproxy.told()).isEqualTo(added("first", "w3", 1));
+    assertThat(haproxy.received()).isEqualTo(added("first", "w3", 1));
     assertThat(slots.size()).isEqualTo(3);
   }
 
@@ -208,11 +209,11 @@ class FleetSlotsTest {
     found = List.of();
     worker("a", "http://a:1");
     slots.follow(workers);
-    assertThat(haproxy.told()).isEmpty();
+    assertThat(haproxy.received()).isEmpty();
 
     found = List.of("10.0.0.1");
     slots.follow(workers);
-    assertThat(haproxy.told()).isEqualTo(added("a", "w1", 1));
+    assertThat(haproxy.received()).isEqualTo(added("a", "w1", 1));
   }
 
   @Test
@@ -220,19 +221,19 @@ class FleetSlotsTest {
     worker("a", "http://a:1");
     worker("b", "http://b:2");
     slots.follow(workers);
-    haproxy.told();
+    haproxy.received();
     // Another order of addresses is no move, nor is a temporary failure of the lookup.
     found = List.of("10.0.0.2", "10.0.0.1");
     slots.follow(workers);
     unknown.addAll(List.of("a", "b"));
     slots.follow(workers);
-    assertThat(haproxy.told()).isEmpty();
+    assertThat(haproxy.received()).isEmpty();
 
     unknown.remove("a");
     found = List.of("10.0.0.3");
     slots.follow(workers);
-    List<String> told = haproxy.told();
-    assertThat(told)
+    List<String> received = haproxy.received();
+    assertThat(received)
         .containsSubsequence(removed("a", "w1"))
         .containsSubsequence(
             "set server workers/w3 addr 10.0.0.3 port 1",
@@ -247,12 +248,12 @@ class FleetSlotsTest {
     slots = slots(1);
     worker("a", "http://a:1");
     slots.follow(workers);
-    haproxy.told();
+    haproxy.received();
 
     found = List.of("10.0.0.3");
     slots.follow(workers);
 
-    assertThat(haproxy.told()).isEmpty();
+    assertThat(haproxy.received()).isEmpty();
     assertThat(slots.size()).isEqualTo(1);
   }
 
@@ -268,7 +269,7 @@ class FleetSlotsTest {
     worker("good", "http://a:1/");
     slots.follow(workers);
 
-    assertThat(haproxy.told()).isEqualTo(added("good", "w1", 1));
+    assertThat(haproxy.received()).isEqualTo(added("good", "w1", 1));
     assertThat(lookedUp).containsExactly("a");
   }
 
@@ -279,7 +280,7 @@ class FleetSlotsTest {
     worker("good", "http://b:2");
     slots.follow(workers);
 
-    assertThat(haproxy.told()).containsSubsequence(added("good", "w2", 2));
+    assertThat(haproxy.received()).containsSubsequence(added("good", "w2", 2));
     assertThat(slots.size()).isEqualTo(1);
 
     haproxy.says = command -> command.startsWith("del map") ? "Key not found." : "";
@@ -295,13 +296,13 @@ class FleetSlotsTest {
     }
     slots.follow(workers);
     assertThat(slots.size()).isEqualTo(3);
-    haproxy.told();
+    haproxy.received();
 
     workers.remove("w0");
     haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,7" : "";
     slots.follow(workers);
 
-    assertThat(haproxy.told()).containsSubsequence(added("w3", "w1", 4));
+    assertThat(haproxy.received()).containsSubsequence(added("w3", "w1", 4));
     assertThat(slots.size()).isEqualTo(3);
   }
 
@@ -313,7 +314,7 @@ class FleetSlotsTest {
     worker("a", "http://a:1");
     assertThatThrownBy(() -> slots.follow(workers)).isInstanceOf(IOException.class);
     assertThat(slots.size()).isZero();
-    haproxy.told();
+    haproxy.received();
 
     haproxy.breaks = _ -> false;
     haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,7" : "";
@@ -321,9 +322,9 @@ class FleetSlotsTest {
     worker("b", "http://b:2");
     slots.follow(workers);
 
-    List<String> told = haproxy.told();
-    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
-    assertThat(told).containsSubsequence(added("b", "w1", 2));
+    List<String> received = haproxy.received();
+    assertThat(received.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(received).containsSubsequence(added("b", "w1", 2));
   }
 
   @Test
@@ -333,7 +334,7 @@ class FleetSlotsTest {
     haproxy.breaks = command -> command.contains("state maint");
     worker("a", "http://a:1");
     assertThatThrownBy(() -> slots.follow(workers)).isInstanceOf(IOException.class);
-    haproxy.told();
+    haproxy.received();
 
     haproxy.breaks = _ -> false;
     haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,0" : "";
@@ -341,9 +342,9 @@ class FleetSlotsTest {
     worker("b", "http://b:2");
     slots.follow(workers);
 
-    List<String> told = haproxy.told();
-    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
-    assertThat(told).containsSubsequence(added("b", "w1", 2));
+    List<String> received = haproxy.received();
+    assertThat(received.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(received).containsSubsequence(added("b", "w1", 2));
   }
 
   @ParameterizedTest
@@ -354,14 +355,14 @@ class FleetSlotsTest {
     haproxy.breaks = command -> command.contains(last);
     assertThatThrownBy(() -> slots.follow(Map.of())).isInstanceOf(IOException.class);
     assertThat(slots.size()).isZero();
-    haproxy.told();
+    haproxy.received();
 
     haproxy.breaks = _ -> false;
     slots.follow(workers);
 
-    List<String> told = haproxy.told();
-    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
-    assertThat(told).containsSubsequence(added("a", "w2", 1));
+    List<String> received = haproxy.received();
+    assertThat(received.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(received).containsSubsequence(added("a", "w2", 1));
     assertThat(slots.size()).isEqualTo(1);
   }
 

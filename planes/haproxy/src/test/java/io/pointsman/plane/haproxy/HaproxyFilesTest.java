@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.reply.AnthropicErrors;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -10,7 +11,9 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -112,19 +115,62 @@ class HaproxyFilesTest {
                     && line.endsWith(" if { var(txn.pm.status) -m found }"));
   }
 
+  /** HAProxy has one error page for a status, the same for all paths. */
+  @Test
+  void eachPageOfHaproxyHasATextForEachApi() throws IOException {
+    List<String> heeded = heeded(SETTINGS.withApiKey("key"));
+
+    for (String page : List.of("none", "broken", "late")) {
+      assertThat(heeded)
+          .filteredOn(line -> line.startsWith("http-request set-var-fmt(txn.pm." + page + ")"))
+          .hasSize(2)
+          .anyMatch(line -> line.contains("{\"error\":") && line.endsWith(" unless messages"))
+          .anyMatch(line -> line.contains("{\"type\":\"error\",") && line.endsWith(" if messages"));
+    }
+    assertThat(heeded)
+        .anyMatch(
+            line ->
+                line.startsWith("http-request return status 503")
+                    && line.contains("overloaded_error")
+                    && line.endsWith(
+                        " if messages !{ var(txn.pm.worker) -m found }"
+                            + " !{ var(txn.pm.unplaced) -m found }"));
+  }
+
+  private static String nginxScript() throws IOException {
+    return Files.readString(
+        Path.of(System.getProperty("pointsman.root", "../.."), "planes", "nginx", "pointsman.lua"));
+  }
+
   /** nginx's file is written by hand. */
   @Test
   void nginxHasTheSameRefusals() throws IOException {
-    String script =
-        Files.readString(
-            Path.of(
-                System.getProperty("pointsman.root", "../.."), "planes", "nginx", "pointsman.lua"));
+    String script = nginxScript();
     String table =
         script.substring(script.indexOf("local REFUSALS"), script.indexOf("local NOT_FORWARDED"));
 
     assertThat(Pattern.compile("\\[(\\d+)] = true").matcher(table).results())
         .extracting(each -> Integer.valueOf(each.group(1)))
         .containsExactlyInAnyOrderElementsOf(SpoeAnswers.REFUSALS);
+  }
+
+  /** nginx refuses requests itself, in the form that the built-in proxy would give them. */
+  @Test
+  void nginxHasTheSameTypesOfAnthropicsErrors() throws IOException {
+    String script = nginxScript();
+    String table =
+        script.substring(script.indexOf("local TYPES"), script.indexOf("-- An error in"));
+    Map<Integer, String> types = new HashMap<>();
+    Pattern.compile("\\[(\\d+)] = \"(\\w+)\"")
+        .matcher(table)
+        .results()
+        .forEach(each -> types.put(Integer.valueOf(each.group(1)), each.group(2)));
+
+    for (int status = 400; status < 600; status++) {
+      String other = status < 500 ? "invalid_request_error" : "api_error";
+      assertThat(AnthropicErrors.json(status, ""))
+          .contains("{\"type\":\"" + types.getOrDefault(status, other) + "\"");
+    }
   }
 
   @Test

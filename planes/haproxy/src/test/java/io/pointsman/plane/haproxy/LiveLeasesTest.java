@@ -72,12 +72,12 @@ class LiveLeasesTest {
 
       leases.renew();
 
-      assertThat(haproxy.told()).hasSize(1);
+      assertThat(haproxy.received()).hasSize(1);
       assertThat(mute.asked).isNotEmpty().hasSizeLessThanOrEqualTo(AT_ONCE);
 
       mute.asked.clear();
       leases.renew();
-      assertThat(haproxy.told()).hasSize(1);
+      assertThat(haproxy.received()).hasSize(1);
       assertThat(mute.asked).as("the next round begins anew").isNotEmpty();
     }
   }
@@ -107,7 +107,7 @@ class LiveLeasesTest {
 
       leases.beat();
       leases.beat();
-      assertThat(haproxy.told()).as("nobody has said yet how long leases last").hasSize(2);
+      assertThat(haproxy.received()).as("nobody has said yet how long leases last").hasSize(2);
 
       haproxy.says = _ -> "0x55: key=1z-k use=1 exp=1 gpt0=1 conn_cur=1\n";
       leases.beat();
@@ -118,7 +118,7 @@ class LiveLeasesTest {
         Await.until("renewed", () -> renewals.get() >= sent);
         Await.until("it is said", () -> leases.grantedMillis() == 6_000);
       }
-      assertThat(haproxy.told()).hasSize(16);
+      assertThat(haproxy.received()).hasSize(16);
     } finally {
       allowing.stop(0);
     }

@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
@@ -10,10 +11,12 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.time.Duration;
@@ -21,11 +24,13 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -51,8 +56,10 @@ class SpoeListenerTest {
   }
 
   private Client client(LocalEndpoint route, CallerCheck callers) throws IOException {
-    listener = SpoeListener.open("127.0.0.1:0", route, callers);
-    return new Client(listener.port());
+    SpoeListener opened = SpoeListener.bind("127.0.0.1:0");
+    listener = opened;
+    opened.begin(route, callers);
+    return new Client(opened.port());
   }
 
   private Client client(String answer) throws IOException {
@@ -162,10 +169,43 @@ class SpoeListenerTest {
       assertThat(question.headers())
           .containsEntry("x-a", List.of("1", "2"))
           .containsEntry("x-b", List.of(""))
-          .containsEntry("x-pointsman-hold", List.of("60000"))
+          .containsEntry("x-pointsman-lease-ttl", List.of("60000"))
           .containsEntry("x-pointsman-lease", List.of("named-by-haproxy"))
           .containsEntry("x-serve-request-method", List.of("POST"))
           .containsEntry("x-serve-request-path", List.of("/v1/completions"));
+    }
+  }
+
+  /** Fills a connection with answers until the router can write no more. */
+  private static void fill(Client client, AtomicInteger asked) {
+    try {
+      while (true) {
+        SpoeWriter writer = new SpoeWriter();
+        client.ask(writer, asked.incrementAndGet(), new byte[8000]);
+        writer.flushTo(client.out);
+      }
+    } catch (IOException e) {
+      // The router has closed the connection.
+    }
+  }
+
+  @Test
+  void aConnectionThatReadsNothingDoesNotBlockARetirement() throws Exception {
+    AtomicInteger asked = new AtomicInteger();
+    LocalResponse large = LocalResponse.json(503, "{\"e\":\"" + "x".repeat(8000) + "\"}");
+    try (Client client = client(_ -> large, CallerCheck.NONE)) {
+      client.hello("2.0", 131_068, false);
+      Thread fills = Thread.ofVirtual().start(() -> fill(client, asked));
+      int before = -1;
+      while (asked.get() < 100 || asked.get() != before) {
+        before = asked.get();
+        assertThat(fills.join(Duration.ofSeconds(1))).as("it still writes").isFalse();
+      }
+      SpoeListener retiring = Objects.requireNonNull(listener);
+      Thread retires = Thread.ofVirtual().start(retiring::retire);
+      assertThat(retires.join(Duration.ofSeconds(4))).as("it has returned").isTrue();
+      Await.until("its connections have ended", retiring::ended);
+      fills.join();
     }
   }
 
@@ -319,6 +359,65 @@ class SpoeListenerTest {
   }
 
   @Test
+  void aListenerThatRetiresEndsItsAnswersAndItsConnections() throws Exception {
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch answers = new CountDownLatch(1);
+    CallerCheck callers =
+        new CallerCheck() {
+          @Override
+          public Verdict known(@Nullable String authorization) {
+            return authorization == null ? Verdict.ADMITTED : Verdict.UNKNOWN;
+          }
+
+          @Override
+          public Verdict ask(String authorization) {
+            asked.countDown();
+            try {
+              return answers.await(60, TimeUnit.SECONDS) ? Verdict.ADMITTED : Verdict.UNKNOWN;
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+          }
+        };
+    try (Client busy = client(_ -> LocalResponse.json(200, CHOSEN), callers);
+        Client idle = new Client(port())) {
+      busy.hello("2.0", 16_380, false);
+      idle.hello("2.0", 16_380, false);
+      SpoeWriter writer = new SpoeWriter();
+      busy.ask(writer, 1, new byte[0], "authorization", "new");
+      writer.flushTo(busy.out);
+      assertThat(asked.await(60, TimeUnit.SECONDS)).isTrue();
+
+      int port = port();
+      java.util.Objects.requireNonNull(listener).retire();
+
+      Frame end = idle.read();
+      assertThat(end.type()).isEqualTo(102);
+      assertThat(end.said()).containsEntry("status-code", "0");
+      assertThat(idle.in.read()).isEqualTo(-1);
+      assertThatThrownBy(() -> new Client(port).close()).isInstanceOf(ConnectException.class);
+      answers.countDown();
+      Frame answer = busy.read();
+      assertThat(answer.id()).isEqualTo(1);
+      assertThat(answer.said()).containsEntry("worker", "w1");
+      assertThat(busy.read().type()).isEqualTo(102);
+      assertThat(busy.in.read()).isEqualTo(-1);
+    }
+    Await.until("the end", () -> java.util.Objects.requireNonNull(listener).ended());
+  }
+
+  @Test
+  void connectionsWaitUntilTheListenerBegins() throws Exception {
+    SpoeListener bound = SpoeListener.bind("127.0.0.1:0");
+    listener = bound;
+    try (Client early = new Client(bound.port())) {
+      bound.begin(_ -> LocalResponse.json(200, CHOSEN), CallerCheck.NONE);
+      assertThat(early.hello("2.0", 16_380, false).type()).isEqualTo(101);
+      assertThat(asked(early).said()).containsEntry("worker", "w1");
+    }
+  }
+
+  @Test
   void invalidHellosAreRefusedWithTheReason() throws Exception {
     try (Client client = client(CHOSEN)) {
       Frame answer = client.hello("3.0", 16_380, false);
@@ -373,9 +472,10 @@ class SpoeListenerTest {
   }
 
   private Client limited(SpoeLimits limits) throws IOException {
-    SpoeAnswers answers = new SpoeAnswers(_ -> LocalResponse.json(200, CHOSEN), CallerCheck.NONE);
-    listener = SpoeListener.open("127.0.0.1:0", answers, limits);
-    return new Client(listener.port());
+    SpoeListener opened = SpoeListener.bind("127.0.0.1:0", limits);
+    listener = opened;
+    opened.begin(_ -> LocalResponse.json(200, CHOSEN), CallerCheck.NONE);
+    return new Client(opened.port());
   }
 
   @Test

@@ -43,7 +43,25 @@ public final class ClientPaths {
 
   private static final String BELOW = "/*";
 
-  private ClientPaths() {}
+  /** Receiver of refusals. */
+  @FunctionalInterface
+  public interface RefusalListener {
+    /** Ignores all. */
+    RefusalListener IGNORED = (_, _, _) -> {};
+
+    /**
+     * A request for a closed path is refused.
+     *
+     * @param message as the client receives it
+     */
+    void refused(LocalRequest request, ProxyError error, String message);
+  }
+
+  private final RefusalListener refusals;
+
+  private ClientPaths(RefusalListener refusals) {
+    this.refusals = refusals;
+  }
 
   /**
    * The paths that are never for clients. One that ends in a slash stands for those below it, one
@@ -66,8 +84,18 @@ public final class ClientPaths {
    * @param refused {@code admin.refused-paths}
    * @param admin paths of the admin listener
    * @param open paths that the router serves to clients, always allowed
+   * @param refusals receives each refusal
    */
   public static ClosedPaths closed(
+      List<String> refused,
+      Collection<String> admin,
+      List<String> allowed,
+      Collection<String> open,
+      RefusalListener refusals) {
+    return new ClientPaths(refusals).closed(refused, admin, allowed, open);
+  }
+
+  private ClosedPaths closed(
       List<String> refused,
       Collection<String> admin,
       List<String> allowed,
@@ -96,12 +124,12 @@ public final class ClientPaths {
     return closed.build();
   }
 
-  private static ClosedPath direct(String path) {
+  private ClosedPath direct(String path) {
     return new ClosedPath(
         ProxyError.ADMIN_PATH, path + " is not served to clients; call the engine directly");
   }
 
-  private static ClosedPath ofAdmin(String closed) {
+  private ClosedPath ofAdmin(String closed) {
     String path = closed.endsWith("*") ? closed.substring(0, closed.length() - 1) : closed;
     return new ClosedPath(
         ProxyError.ADMIN_PATH,
@@ -127,7 +155,15 @@ public final class ClientPaths {
         : path.equals(allowed);
   }
 
-  private record ClosedPath(ProxyError error, String message) implements LocalEndpoint {
+  private final class ClosedPath implements LocalEndpoint {
+    private final ProxyError error;
+    private final String message;
+
+    ClosedPath(ProxyError error, String message) {
+      this.error = error;
+      this.message = message;
+    }
+
     @Override
     public boolean takesHeadOfBody() {
       return true;
@@ -135,6 +171,7 @@ public final class ClientPaths {
 
     @Override
     public LocalResponse handle(LocalRequest request) {
+      refusals.refused(request, error, message);
       return Json.error(error, message);
     }
   }

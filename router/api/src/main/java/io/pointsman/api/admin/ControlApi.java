@@ -13,7 +13,9 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.RouterId;
 import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -38,12 +40,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Control calls to engines ({@link ControlPath}). Each goes to all engines of a model at the same
  * time, or to the workers named by {@code ?worker=}. The response has one result for each worker.
+ * It is one class because all calls share the selection of workers and the form of the response.
  */
 public final class ControlApi {
   private static final String WORKER = "worker";
   private static final String MODEL = "model";
   private static final String ID = "id";
   private static final String RESULTS = "results";
+
+  /** Query parameters of engines that resemble the router's: {@code /pause?mode=} of vLLM. */
+  private static final List<String> ENGINES_OWN = List.of("mode");
 
   /** Lists of parameters, weights as text. */
   private static final int MOST_BODY = 64 << 20;
@@ -52,7 +58,13 @@ public final class ControlApi {
   private static final int MOST_RESULT = 256 << 10;
 
   private static final List<String> PASSED =
-      List.of("accept", "authorization", "content-encoding", "content-type", "x-request-id");
+      List.of(
+          "accept",
+          "authorization",
+          "content-encoding",
+          "content-type",
+          RouterId.VIA,
+          "x-request-id");
 
   /** Sends a client's request to an engine. */
   @FunctionalInterface
@@ -124,11 +136,11 @@ public final class ControlApi {
   private LocalResponse byId(ControlPath path, LocalRequest request, EngineIds ids) {
     String id = request.parameter(ID);
     if (id == null || id.isEmpty()) {
-      return stackError(400, "Invalid request: missing target Engine Id.");
+      return stackError(LocalError.ENGINE_ID_INVALID, "Invalid request: missing target Engine Id.");
     }
     EngineIds.Engine engine = ids.all().get(id);
     if (engine == null) {
-      return stackError(400, "Engine with Id " + id + " not found.");
+      return stackError(LocalError.ENGINE_ID_INVALID, "Engine with Id " + id + " not found.");
     }
     String url = engine.worker().spec().url();
     List<Worker> ranks =
@@ -138,10 +150,12 @@ public final class ControlApi {
     Result result =
         one(path, ranks.isEmpty() ? List.of(engine.worker()) : ranks, request, passed(request));
     if (result.error() != null) {
-      return stackError(502, "Engine with Id " + id + ": " + result.error());
+      return stackError(LocalError.ENGINE_FAILED, "Engine with Id " + id + ": " + result.error());
     }
     if (!result.done()) {
-      return Json.answer(result.status() < 400 ? 502 : result.status(), result.body());
+      return result.hasErrorStatus()
+          ? Json.answer(result.status(), result.body())
+          : Json.answer(LocalError.ENGINE_FAILED, result.body());
     }
     return path.effect() == ControlEffect.NONE
         ? Json.answer(result.status(), result.body())
@@ -149,8 +163,8 @@ public final class ControlApi {
   }
 
   /** An error in the form of production-stack's router. */
-  private static LocalResponse stackError(int status, String message) {
-    return Json.answer(status, Json.object().put("error", message));
+  private static LocalResponse stackError(LocalError error, String message) {
+    return Json.answer(error, Json.object().put("error", message));
   }
 
   private final class Call implements LocalEndpoint {
@@ -180,6 +194,10 @@ public final class ControlApi {
   }
 
   private Targets targets(ControlPath path, LocalRequest request) {
+    String misspelt = QueryNames.misspelt(request, List.of(WORKER, MODEL), ENGINES_OWN);
+    if (misspelt != null) {
+      return Targets.refused(ProxyError.INVALID_PARAMETER, misspelt);
+    }
     FleetSnapshot snapshot = fleet.snapshot();
     List<String> named = parameters(request.query(), WORKER);
     if (!named.isEmpty()) {
@@ -326,6 +344,11 @@ public final class ControlApi {
     boolean done() {
       return error == null && status / 100 == 2 && body.path("success").asBoolean(true);
     }
+
+    /** True if the engine answered with the status of an error. */
+    boolean hasErrorStatus() {
+      return status >= 400;
+    }
   }
 
   /** Calls each engine once; the ranks of one engine share its result. */
@@ -460,7 +483,9 @@ public final class ControlApi {
     }
     int first = results.iterator().next().status();
     boolean refused = (first / 100 == 4 && first != 401) || first == 501 || first == 503;
-    return refused && results.stream().allMatch(each -> each.status() == first) ? first : 502;
+    return refused && results.stream().allMatch(each -> each.status() == first)
+        ? first
+        : LocalError.ENGINE_FAILED.status();
   }
 
   /** Repeats members that all engines answer alike, for example {@code is_sleeping}. */

@@ -2,7 +2,7 @@ package io.pointsman.api.admin;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.config.value.ValueType;
 import io.pointsman.config.value.ValueTypes;
 import io.pointsman.engine.env.Ticker;
@@ -12,6 +12,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
@@ -22,13 +23,15 @@ import org.slf4j.LoggerFactory;
 /**
  * Maintenance of a worker that stays in the fleet: {@code POST /workers/{url}/cordon}, {@code
  * /uncordon}, {@code /drain}, and {@code PATCH /workers/{url}} for its weight and labels. A
- * cordoned worker gets no new requests; those in flight finish. A drain waits for them.
+ * cordoned worker gets no new requests; those in flight finish. A drain waits for them, and for the
+ * responses that the engine computes in the background.
  */
 public final class CordonApi {
   private static final Logger log = LoggerFactory.getLogger(CordonApi.class);
 
   private static final String WORKERS = "/workers/";
   private static final String ACTIONS = "/cordon, /uncordon or /drain";
+  private static final List<String> NAMES = List.of("cordon", "uncordon", "drain");
   private static final Duration LOOK = Duration.ofMillis(20);
   private static final Duration USUAL_WAIT = Duration.ofSeconds(30);
   private static final ValueType<Duration> WAIT =
@@ -48,6 +51,12 @@ public final class CordonApi {
     this.described = described;
     this.ticker = ticker;
     this.pause = pause;
+  }
+
+  /** True if a path below {@code /workers/} is an action for a worker. */
+  static boolean isAction(String path) {
+    int slash = path.lastIndexOf('/');
+    return slash > 0 && NAMES.contains(path.substring(slash + 1));
   }
 
   /** Adds its routes. */
@@ -73,14 +82,23 @@ public final class CordonApi {
     String path = request.pathAfter(WORKERS);
     int slash = path.lastIndexOf('/');
     String name = slash < 0 ? path : path.substring(0, slash);
-    return switch (slash < 0 ? "" : path.substring(slash + 1)) {
+    String action = slash < 0 ? "" : path.substring(slash + 1);
+    boolean drains = action.equals("drain");
+    String problem =
+        NAMES.contains(action)
+            ? QueryNames.problem(request, drains ? List.of("wait") : List.of())
+            : null;
+    if (problem != null) {
+      return WorkersApi.refused(
+          drains ? LocalError.DRAIN_FAILED : LocalError.CHANGE_FAILED, problem);
+    }
+    return switch (action) {
       case "cordon" -> cordon(name, true);
       case "uncordon" -> cordon(name, false);
       case "drain" -> drain(name, request.parameter("wait"));
       default ->
           WorkersApi.refused(
-              404,
-              "ACTION_NOT_FOUND",
+              LocalError.ACTION_NOT_FOUND,
               "path: " + path + " (expected: a worker's URL, " + ACTIONS + ")");
     };
   }
@@ -93,14 +111,10 @@ public final class CordonApi {
         .toList();
   }
 
-  private static LocalResponse notFound(String name) {
-    return WorkersApi.refused(404, "WORKER_NOT_FOUND", "worker " + name + " not found");
-  }
-
   private LocalResponse cordon(String name, boolean on) {
     List<Worker> workers = named(name);
     if (workers.isEmpty()) {
-      return notFound(name);
+      return WorkersApi.notFound(name);
     }
     mark(workers, on);
     return report(200, workers, _ -> {});
@@ -123,27 +137,28 @@ public final class CordonApi {
     Duration limit = USUAL_WAIT;
     if (wait != null) {
       try {
-        limit = WAIT.read(new Raw.Scalar(wait, "wait"));
+        limit = WAIT.read(new RawValue.Scalar(wait, "wait"));
       } catch (IllegalArgumentException e) {
-        return WorkersApi.refused(400, "DRAIN_FAILED", "wait: " + e.getMessage());
+        return WorkersApi.refused(LocalError.DRAIN_FAILED, "wait: " + e.getMessage());
       }
     }
     List<Worker> workers = named(name);
     if (workers.isEmpty()) {
-      return notFound(name);
+      return WorkersApi.notFound(name);
     }
     mark(workers, true);
     long begun = ticker.nanos();
-    while (inFlight(workers) > 0
-        && workers.stream().allMatch(Worker::draining)
+    while (workers.stream().allMatch(Worker::draining)
+        && !workers.stream().allMatch(Worker::drained)
         && ticker.nanos() - begun < limit.toNanos()) {
       pause.pause(LOOK);
+      workers = present(workers, name);
     }
     long millis = (ticker.nanos() - begun) / 1_000_000;
     boolean uncordoned = !workers.stream().allMatch(Worker::draining);
-    boolean drained = !uncordoned && inFlight(workers) == 0;
+    boolean drained = workers.stream().allMatch(Worker::drained);
     return report(
-        uncordoned ? 409 : drained ? 200 : 202,
+        uncordoned ? LocalError.UNCORDONED.status() : drained ? 200 : 202,
         workers,
         body -> {
           body.put("waited_ms", millis);
@@ -155,38 +170,39 @@ public final class CordonApi {
         });
   }
 
-  private static int inFlight(List<Worker> workers) {
-    return workers.stream().mapToInt(Worker::inFlight).sum();
+  /** The workers with this name instead of former ones; these themselves if there are none. */
+  private List<Worker> present(List<Worker> workers, String name) {
+    List<Worker> now = workers.stream().anyMatch(Worker::left) ? named(name) : List.of();
+    return now.isEmpty() ? workers : now;
   }
 
   private LocalResponse change(LocalRequest request) {
     String name = request.pathAfter(WORKERS);
     List<Worker> workers = named(name);
     if (workers.isEmpty()) {
-      return notFound(name);
+      return WorkersApi.missing(request, name);
     }
     try {
       WorkerChange change = WorkerChange.of(WorkersApi.parsed(request.body()));
       for (Worker worker : workers) {
         String problem = change.problem(worker);
         if (problem != null) {
-          return WorkersApi.refused(400, "CHANGE_FAILED", problem);
+          return WorkersApi.refused(LocalError.CHANGE_FAILED, problem);
         }
       }
       workers.forEach(change::apply);
       return report(200, workers, _ -> {});
     } catch (IllegalArgumentException e) {
-      return WorkersApi.refused(400, "CHANGE_FAILED", String.valueOf(e.getMessage()));
+      return WorkersApi.refused(LocalError.CHANGE_FAILED, String.valueOf(e.getMessage()));
     }
   }
 
   private LocalResponse report(int status, List<Worker> workers, Consumer<ObjectNode> more) {
     ObjectNode body = Json.object();
     body.put("cordoned", workers.stream().allMatch(Worker::cordoned));
-    body.put(
-        "drained",
-        workers.stream().allMatch(worker -> worker.draining() && worker.inFlight() == 0));
-    body.put("in_flight", inFlight(workers));
+    body.put("drained", workers.stream().allMatch(Worker::drained));
+    body.put("in_flight", workers.stream().mapToInt(Worker::inFlight).sum());
+    body.put("background", workers.stream().mapToInt(each -> each.background().count()).sum());
     more.accept(body);
     ArrayNode shown = body.putArray("workers");
     workers.forEach(worker -> shown.add(described.described(worker)));

@@ -4,11 +4,16 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.ProbeState;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.RouterId;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,7 +35,7 @@ public final class HealthApi {
   private final Supplier<HealthAnswer> answer;
   private final Supplier<DisaggSettings> disagg;
   private final BooleanSupplier draining;
-  private final BooleanSupplier holds;
+  private final BooleanSupplier defers;
   private final Serviceability serviceability;
   private Supplier<Map<String, String>> dynamicConfig = Map::of;
 
@@ -38,7 +43,7 @@ public final class HealthApi {
    * @param answer meaning of the answer to {@code /health}; may change
    * @param disagg roles that serve requests; may change
    * @param draining true while the router is stopping
-   * @param holds true if requests can wait for a worker; the router is then ready without one
+   * @param defers true if requests can wait for a worker; the router is then ready without one
    */
   public HealthApi(
       Fleet fleet,
@@ -46,14 +51,14 @@ public final class HealthApi {
       Supplier<HealthAnswer> answer,
       Supplier<DisaggSettings> disagg,
       BooleanSupplier draining,
-      BooleanSupplier holds) {
-    this.holds = holds;
+      BooleanSupplier defers) {
+    this.defers = defers;
     this.fleet = fleet;
     this.membership = membership;
     this.answer = answer;
     this.disagg = disagg;
     this.draining = draining;
-    serviceability = new Serviceability(fleet, disagg, draining, holds);
+    serviceability = new Serviceability(fleet, disagg, draining, defers);
   }
 
   /**
@@ -69,13 +74,55 @@ public final class HealthApi {
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
-    routes.on("GET", "/readiness", _ -> readiness());
-    routes.on("GET", "/health", request -> health(request.client()));
+    routes.on("GET", "/readiness", request -> orBack(request, readiness()));
+    routes.on("GET", "/health", request -> orBack(request, health(request.client())));
     routes.on("GET", "/livez", _ -> LocalResponse.text(200, "OK"));
-    routes.on("GET", "/readyz", request -> ready(request.client()));
+    routes.on("GET", "/readyz", request -> orBack(request, ready(request.client())));
     for (String path : List.of("/liveness", "/readiness", "/health", "/livez", "/readyz")) {
       routes.forAnyOrigin(path);
     }
+  }
+
+  /**
+   * The answer, with the number of routers to the nearest engine if another router asks. If no way
+   * leads to an engine, that router must not use this one.
+   */
+  private LocalResponse orBack(LocalRequest request, LocalResponse answer) {
+    String via = request.header(RouterId.VIA);
+    if (via == null) {
+      return answer;
+    }
+    int routers = routersToEngine(via);
+    return routers > RouterId.MOST_ROUTERS
+        ? LocalResponse.text(
+            ProxyError.ROUTING_LOOP,
+            "All healthy workers are routers whose requests come back here, or pass more than "
+                + RouterId.MOST_ROUTERS
+                + " routers")
+        : answer.withHeader(RouterId.ROUTERS, String.valueOf(routers));
+  }
+
+  /**
+   * Number of routers from this one to the nearest engine, with this one. Workers that sent the
+   * request do not count, nor does anything behind them. A worker that does not answer probes says
+   * nothing. In a circle without an engine, each router counts one more than the next, until that
+   * is more than a request may pass.
+   *
+   * @param via value of {@link RouterId#VIA}
+   */
+  private int routersToEngine(String via) {
+    int least = ProbeState.NO_ENGINE;
+    boolean back = false;
+    for (Worker worker : counted()) {
+      int routers = worker.probes().routers();
+      if (routers == ProbeState.NO_ENGINE || RouterId.passed(via, worker.probes().router())) {
+        back |= worker.probes().answered();
+      } else if (usable(worker)) {
+        least = Math.min(least, routers + 1);
+      }
+    }
+    // Without any worker, the answer alone says if this router is ready.
+    return back || least < ProbeState.NO_ENGINE ? least : 1;
   }
 
   private List<Worker> counted() {
@@ -87,7 +134,7 @@ public final class HealthApi {
     List<Worker> workers = counted();
     long healthy = workers.stream().filter(HealthApi::usable).count();
     boolean stopping = draining.getAsBoolean();
-    boolean ready = (holds.getAsBoolean() || served(workers)) && !stopping;
+    boolean ready = (defers.getAsBoolean() || served(workers)) && !stopping;
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {
@@ -100,7 +147,7 @@ public final class HealthApi {
       ofRole(body, workers, Role.PREFILL);
       ofRole(body, workers, Role.DECODE);
     }
-    return Json.answer(ready ? 200 : 503, body);
+    return ready ? Json.answer(200, body) : Json.answer(LocalError.NOT_READY, body);
   }
 
   /**
@@ -172,7 +219,7 @@ public final class HealthApi {
 
   private LocalResponse healthOfWorkers() {
     if (draining.getAsBoolean()) {
-      return LocalResponse.text(503, "The router is stopping");
+      return LocalResponse.text(LocalError.NOT_READY, "The router is stopping");
     }
     List<Worker> unhealthy =
         counted().stream()
@@ -188,6 +235,6 @@ public final class HealthApi {
       text.append('\n').append(WorkerUrls.of(worker)).append(": ");
       text.append(worker.health().reason());
     }
-    return LocalResponse.text(503, text.toString());
+    return LocalResponse.text(LocalError.NOT_READY, text.toString());
   }
 }

@@ -1,7 +1,6 @@
 package io.pointsman.api.admin;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.control.health.EngineCall;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
@@ -10,6 +9,8 @@ import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
+import io.pointsman.proxy.wire.RouterId;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,14 +33,27 @@ public final class MaintenanceApi {
   /** Paths that empty an engine's prefix cache, tried in order; vLLM has only the second. */
   private static final List<String> FLUSH_PATHS = List.of("/flush_cache", "/reset_prefix_cache");
 
+  /** Sends a request without a body to an engine. */
+  @FunctionalInterface
+  public interface FlushCall {
+    /**
+     * Sends the request, and returns the answer.
+     *
+     * @param via the routers that sent the client's request, by {@link RouterId#VIA}; null: none
+     */
+    EngineClient.Answer send(
+        WorkerSpec worker, String method, String url, @Nullable String via, Duration timeout)
+        throws IOException;
+  }
+
   private final Fleet fleet;
-  private final EngineCall engines;
+  private final FlushCall engines;
   private final Supplier<List<SessionTable>> sessions;
 
   /**
    * @param sessions the sticky sessions of all policies
    */
-  public MaintenanceApi(Fleet fleet, EngineCall engines, Supplier<List<SessionTable>> sessions) {
+  public MaintenanceApi(Fleet fleet, FlushCall engines, Supplier<List<SessionTable>> sessions) {
     this.fleet = fleet;
     this.engines = engines;
     this.sessions = sessions;
@@ -47,13 +61,13 @@ public final class MaintenanceApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", "/flush_cache", _ -> flush());
+    routes.on("POST", "/flush_cache", request -> flush(request.header(RouterId.VIA)));
     routes.on("POST", "/finish_session", this::finish);
     routes.on("GET", "/scheduling/diagnostics", _ -> diagnostics());
   }
 
   /** Empties the caches of all engines concurrently, with one request per URL. */
-  private LocalResponse flush() throws InterruptedException {
+  private LocalResponse flush(@Nullable String via) throws InterruptedException {
     TreeMap<String, WorkerSpec> workers = new TreeMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
       workers.put(worker.spec().base(), worker.spec());
@@ -61,7 +75,8 @@ public final class MaintenanceApi {
     List<String> failed = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<Future<@Nullable String>> problems = new ArrayList<>();
-      workers.forEach((url, worker) -> problems.add(threads.submit(() -> flushed(url, worker))));
+      workers.forEach(
+          (url, worker) -> problems.add(threads.submit(() -> flushed(url, worker, via))));
       for (Future<@Nullable String> problem : problems) {
         String message = problem.get();
         if (message != null) {
@@ -73,15 +88,16 @@ public final class MaintenanceApi {
     }
     return failed.isEmpty()
         ? LocalResponse.text(200, "Cache flushed on all servers")
-        : LocalResponse.text(500, "Cache not flushed on: " + String.join("; ", failed));
+        : LocalResponse.text(
+            LocalError.FLUSH_FAILED, "Cache not flushed on: " + String.join("; ", failed));
   }
 
   /** The problem at an engine; null if the engine has emptied its cache. */
-  private @Nullable String flushed(String url, WorkerSpec worker) {
+  private @Nullable String flushed(String url, WorkerSpec worker, @Nullable String via) {
     int status = 0;
     for (String path : FLUSH_PATHS) {
       try {
-        EngineClient.Answer answer = engines.send(worker, "POST", url + path, FLUSH_TIMEOUT);
+        EngineClient.Answer answer = engines.send(worker, "POST", url + path, via, FLUSH_TIMEOUT);
         if (answer.good()) {
           return null;
         }
@@ -97,10 +113,15 @@ public final class MaintenanceApi {
   }
 
   private LocalResponse finish(LocalRequest request) {
+    String unknown = QueryNames.problem(request, List.of("session_id"));
+    if (unknown != null) {
+      return LocalResponse.text(LocalError.INVALID_QUERY, unknown);
+    }
     String session = request.parameter("session_id");
     if (session == null || session.isEmpty()) {
       return LocalResponse.text(
-          400, "session_id: missing (expected: /finish_session?session_id=...)");
+          LocalError.INVALID_QUERY,
+          "session_id: missing (expected: /finish_session?session_id=...)");
     }
     sessions.get().forEach(table -> table.finish(session));
     ObjectNode body = Json.object();
@@ -113,6 +134,6 @@ public final class MaintenanceApi {
     ObjectNode body = Json.object();
     body.put("enabled", false);
     body.put("error", "Program scheduling is not supported yet");
-    return Json.answer(404, body);
+    return Json.answer(LocalError.NOT_SUPPORTED, body);
   }
 }

@@ -33,7 +33,7 @@ public final class Membership {
 
   private final Fleet fleet;
   private volatile AdminSettings settings;
-  private final DisaggSettings disagg;
+  private volatile DisaggSettings disagg;
   private final Ticker ticker;
   private final Pause pause;
   private final WorkerOrigins origins;
@@ -61,8 +61,9 @@ public final class Membership {
   }
 
   /** Uses other settings for workers that are added later. Any thread. */
-  public void use(AdminSettings next) {
+  public void use(AdminSettings next, DisaggSettings nextDisagg) {
     settings = next;
+    disagg = nextDisagg;
   }
 
   /**
@@ -130,24 +131,25 @@ public final class Membership {
         added.add(worker);
       }
       awaited.addAll(added);
-      boolean up = awaitHealthy(awaited);
-      if (!up) {
-        added.forEach(fleet::remove);
+      if (awaitHealthy(awaited)) {
+        return null;
       }
-      return up
-          ? null
-          : "worker "
-              + base
-              + " did not become healthy within "
-              + settings.addTimeout().toSeconds()
-              + " s"
-              + reasons(awaited);
+      String problem = "worker " + base + end(awaited) + reasons(awaited);
+      added.forEach(fleet::remove);
+      return problem;
     } catch (IllegalStateException e) {
       added.forEach(fleet::remove);
       return String.valueOf(e.getMessage());
     } finally {
       added.forEach(joining::remove);
     }
+  }
+
+  /** Why the wait for workers ended although one of them is not healthy. */
+  private String end(List<Worker> workers) {
+    return workers.stream().anyMatch(Worker::withdrawn)
+        ? " was removed before it was healthy"
+        : " did not become healthy within " + settings.addTimeout().toSeconds() + " s";
   }
 
   private static String reasons(List<Worker> workers) {
@@ -178,7 +180,8 @@ public final class Membership {
                 + described(present.spec())
                 + ", because worker "
                 + present.id()
-                + " is in the fleet with these)");
+                + " is in the fleet with these; remove it first, or list both in a file, with an id"
+                + " for each)");
       } else if (!mayServe(present, spec.models())) {
         throw new IllegalStateException(
             "model_id: "

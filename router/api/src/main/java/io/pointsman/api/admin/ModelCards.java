@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.wire.RouterId;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Model cards of the workers, from their last response to {@code GET /v1/models}. Client requests
@@ -62,10 +64,16 @@ public final class ModelCards {
   /**
    * A card for each model of the fleet, by name. The first worker that serves the model provides
    * the card.
+   *
+   * @param via the routers that sent the request, by {@link RouterId#VIA}; their models are left
+   *     out. Null: none
    */
-  Map<String, ObjectNode> merged() {
+  Map<String, ObjectNode> merged(@Nullable String via) {
     Map<String, ObjectNode> merged = new LinkedHashMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
+      if (via != null && RouterId.passed(via, worker.probes().router())) {
+        continue;
+      }
       Map<String, ObjectNode> cards = byWorker.getOrDefault(worker, Map.of());
       for (String model : new TreeSet<>(worker.models())) {
         merged.computeIfAbsent(

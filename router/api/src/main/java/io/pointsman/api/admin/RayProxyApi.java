@@ -3,6 +3,7 @@ package io.pointsman.api.admin;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
 import java.util.function.BooleanSupplier;
 
 /** Endpoints of Ray Serve's proxies: {@code GET /-/healthz} and {@code GET /-/routes}. */
@@ -30,13 +31,13 @@ public final class RayProxyApi {
 
   private LocalResponse health() {
     if (draining.getAsBoolean()) {
-      return LocalResponse.text(503, "the router is stopping");
+      return LocalResponse.text(LocalError.NOT_READY, "the router is stopping");
     }
     boolean up =
         fleet.snapshot().workers().stream()
             .anyMatch(worker -> !worker.draining() && worker.health().healthy());
     return up
         ? LocalResponse.text(200, "success")
-        : LocalResponse.text(503, "no healthy workers available");
+        : LocalResponse.text(LocalError.NOT_READY, "no healthy workers available");
   }
 }

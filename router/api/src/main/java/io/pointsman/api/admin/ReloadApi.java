@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -49,6 +50,8 @@ public final class ReloadApi {
     outcome.changed().forEach(changed::add);
     ArrayNode problems = body.putArray("problems");
     outcome.problems().forEach(problems::add);
-    return Json.answer(outcome.applied() ? 200 : 409, body);
+    return outcome.applied()
+        ? Json.answer(200, body)
+        : Json.answer(LocalError.RELOAD_REFUSED, body);
   }
 }

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.LocalError;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -24,21 +25,21 @@ final class Serviceability {
   private final Fleet fleet;
   private final Supplier<DisaggSettings> disagg;
   private final BooleanSupplier stopping;
-  private final BooleanSupplier holds;
+  private final BooleanSupplier defers;
 
   /**
    * @param stopping true while the router stops
-   * @param holds true if requests can wait for a worker; the router is then ready without one
+   * @param defers true if requests can wait for a worker; the router is then ready without one
    */
   Serviceability(
       Fleet fleet,
       Supplier<DisaggSettings> disagg,
       BooleanSupplier stopping,
-      BooleanSupplier holds) {
+      BooleanSupplier defers) {
     this.fleet = fleet;
     this.disagg = disagg;
     this.stopping = stopping;
-    this.holds = holds;
+    this.defers = defers;
   }
 
   /**
@@ -50,7 +51,7 @@ final class Serviceability {
     FleetSnapshot now = fleet.snapshot();
     Workers able = Workers.of(now.workers());
     boolean serves = able.any(disagg.get());
-    boolean ready = (serves || holds.getAsBoolean()) && !stopping.getAsBoolean();
+    boolean ready = (serves || defers.getAsBoolean()) && !stopping.getAsBoolean();
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {
@@ -64,7 +65,7 @@ final class Serviceability {
       reasons(now).stream().limit(MOST).forEach(reasons::add);
     }
     body.put("total_workers", now.workers().size());
-    return Json.answer(ready ? 200 : 503, body);
+    return ready ? Json.answer(200, body) : Json.answer(LocalError.NOT_READY, body);
   }
 
   private List<String> reasons(FleetSnapshot now) {

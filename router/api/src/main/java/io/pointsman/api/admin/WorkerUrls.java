@@ -33,6 +33,8 @@ final class WorkerUrls {
   /** The problem with an engine's base URL; null if it is valid. */
   static @Nullable String problem(String url) {
     String problem = WorkerSpec.problemOfUrl(url);
-    return problem == null ? null : url + ": " + problem + " (expected: http://host:port)";
+    return problem == null
+        ? null
+        : WorkerSpec.shown(url) + ": " + problem + " (expected: http://host:port)";
   }
 }

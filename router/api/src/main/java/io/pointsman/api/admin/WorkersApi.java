@@ -1,6 +1,5 @@
 package io.pointsman.api.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
@@ -16,8 +15,9 @@ import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.LocalError;
+import io.pointsman.proxy.reply.ProxyError;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -37,6 +37,12 @@ public final class WorkersApi {
 
   private static final String WORKERS = "/workers/";
 
+  /** Labels that are members of a new worker, with {@code _} in place of {@code -}. */
+  private static final List<String> LABELS = labels();
+
+  /** The members of a new worker. */
+  private static final List<String> MEMBERS = members();
+
   private final Fleet fleet;
   private final Membership membership;
   private final Ticker ticker;
@@ -47,12 +53,40 @@ public final class WorkersApi {
     this.ticker = ticker;
   }
 
+  private static List<String> labels() {
+    List<String> names = new ArrayList<>(PeerLabels.ALL);
+    names.add(WorkerSpec.NODE_LABEL);
+    names.add(WorkerSpec.ZONE_LABEL);
+    names.add(WorkerSpec.WEIGHT_LABEL);
+    return List.copyOf(names);
+  }
+
+  private static List<String> members() {
+    List<String> names = new ArrayList<>(List.of("url", "model_id", "worker_type", "labels"));
+    LABELS.forEach(label -> names.add(member(label)));
+    // Members that vllm-router takes, without an effect here: its clients send them.
+    names.addAll(
+        List.of(
+            "api_key",
+            "priority",
+            "cost",
+            "tokenizer_path",
+            "reasoning_parser",
+            "tool_parser",
+            "chat_template"));
+    return List.copyOf(names);
+  }
+
+  private static String member(String label) {
+    return label.replace('-', '_');
+  }
+
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", LIST, _ -> all()).forPlanes("GET", LIST);
     routes.on("POST", LIST, this::create);
-    routes.below("GET", WORKERS, request -> one(request.pathAfter(WORKERS)));
-    routes.below("DELETE", WORKERS, request -> deleted(request.pathAfter(WORKERS)));
+    routes.below("GET", WORKERS, this::one);
+    routes.below("DELETE", WORKERS, this::deleted);
     routes.on("POST", "/add_worker", this::add);
     routes.on("POST", "/remove_worker", this::remove);
     routes.on("GET", "/list_workers", _ -> list());
@@ -95,18 +129,19 @@ public final class WorkersApi {
     ArrayNode models = node.putArray("models");
     worker.models().stream().sorted().forEach(models::add);
     node.put("in_flight", worker.inFlight());
-    node.put("max_in_flight", worker.spec().maxInFlight());
+    node.put("max_in_flight", worker.maxInFlight());
     node.put("served", worker.served());
     node.put("failures", worker.failures());
     node.put("health", name(worker.health().status()));
     node.put("reason", worker.health().reason());
     node.put("breaker", name(worker.breaker().state()));
     node.put("breaker_openings", worker.breaker().opened());
-    node.put("resting", worker.restState().left(ticker.nanos()) > 0);
+    node.put("resting", worker.restLeft(ticker.nanos()) > 0);
     node.put("stalled", worker.stalled());
     node.put("draining", worker.draining() || worker.closing());
     node.put("cordoned", worker.cordoned());
-    node.put("drained", worker.draining() && worker.inFlight() == 0);
+    node.put("background", worker.background().count());
+    node.put("drained", worker.drained());
     node.put("weight", worker.weight());
     node.put("share", worker.share(ticker.nanos()));
     ObjectNode engine = node.putObject("engine");
@@ -141,11 +176,23 @@ public final class WorkersApi {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  private LocalResponse one(String url) {
+  private LocalResponse one(LocalRequest request) {
+    String url = request.pathAfter(WORKERS);
     Worker found = find(url);
-    return found == null
-        ? refused(404, "WORKER_NOT_FOUND", "worker " + url + " not found")
-        : Json.answer(200, described(found));
+    return found == null ? missing(request, url) : Json.answer(200, described(found));
+  }
+
+  /** The answer for a path below {@code /workers/} that names no worker. */
+  static LocalResponse missing(LocalRequest request, String name) {
+    return CordonApi.isAction(name)
+        ? Json.error(
+                ProxyError.METHOD_NOT_ALLOWED, "method: " + request.method() + " (expected: POST)")
+            .withHeader("allow", "POST")
+        : notFound(name);
+  }
+
+  static LocalResponse notFound(String name) {
+    return refused(LocalError.WORKER_NOT_FOUND, "worker " + name + " not found");
   }
 
   private @Nullable Worker find(String url) {
@@ -162,19 +209,23 @@ public final class WorkersApi {
     JsonNode body = parsed(request.body());
     String url = body.path("url").asText("");
     if (url.isBlank()) {
-      return refused(400, "ADD_WORKER_FAILED", "url: missing (expected: a JSON object with url)");
+      return refused(
+          LocalError.ADD_WORKER_FAILED, "url: missing (expected: a JSON object with url)");
+    }
+    String unknown = QueryNames.problemOfMembers(body, MEMBERS);
+    if (unknown != null) {
+      return refused(LocalError.ADD_WORKER_FAILED, unknown);
     }
     String forbidden = membership.forbidden(url);
     if (forbidden != null) {
-      return refused(403, "WORKER_FORBIDDEN", forbidden);
+      return refused(LocalError.WORKER_FORBIDDEN, forbidden);
     }
     String model = body.path("model_id").asText("");
     boolean named = !model.isBlank() && !model.equals("unknown");
     Role role = role(body.path("worker_type"));
     if (role == null) {
       return refused(
-          400,
-          "ADD_WORKER_FAILED",
+          LocalError.ADD_WORKER_FAILED,
           "worker_type: " + body.path("worker_type") + " (expected: regular, prefill or decode)");
     }
     Map<String, String> labels = new HashMap<>();
@@ -187,7 +238,7 @@ public final class WorkersApi {
     }
     return problem == null
         ? done("Successfully added worker: " + url)
-        : refused(400, "ADD_WORKER_FAILED", problem);
+        : refused(LocalError.ADD_WORKER_FAILED, problem);
   }
 
   /** The role; regular if the field is missing, null if the field names no role. */
@@ -209,12 +260,8 @@ public final class WorkersApi {
    */
   private static Map<String, String> peerLabels(JsonNode body) {
     Map<String, String> labels = new HashMap<>();
-    List<String> names = new ArrayList<>(PeerLabels.ALL);
-    names.add(WorkerSpec.NODE_LABEL);
-    names.add(WorkerSpec.ZONE_LABEL);
-    names.add(WorkerSpec.WEIGHT_LABEL);
-    for (String label : names) {
-      JsonNode value = body.path(label.replace('-', '_'));
+    for (String label : LABELS) {
+      JsonNode value = body.path(member(label));
       if (!value.isMissingNode() && !value.isNull()) {
         labels.put(label, value.asText());
       }
@@ -235,39 +282,53 @@ public final class WorkersApi {
   static JsonNode parsed(byte[] body) {
     try {
       return Json.MAPPER.readTree(body);
-    } catch (JsonProcessingException e) {
+    } catch (IOException e) { // not JSON, or not UTF-8: the bytes are in memory
       return MissingNode.getInstance();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 
-  private LocalResponse deleted(String url) {
-    membership.remove(url);
+  private LocalResponse deleted(LocalRequest request) {
+    String url = request.pathAfter(WORKERS);
+    if (membership.remove(url) == 0) {
+      Worker named = find(url);
+      if (named == null || !fleet.remove(named)) {
+        return missing(request, url);
+      }
+    }
     return done("Successfully removed worker: " + url);
   }
 
   private LocalResponse add(LocalRequest request) throws InterruptedException {
+    String unknown = QueryNames.problem(request, List.of("url"));
+    if (unknown != null) {
+      return LocalResponse.text(LocalError.INVALID_QUERY, unknown);
+    }
     String url = request.parameter("url");
     if (url == null || url.isBlank()) {
-      return LocalResponse.text(400, "url: missing (expected: /add_worker?url=http://host:port)");
+      return LocalResponse.text(
+          LocalError.INVALID_QUERY, "url: missing (expected: /add_worker?url=http://host:port)");
     }
     String forbidden = membership.forbidden(url);
     if (forbidden != null) {
-      return LocalResponse.text(403, forbidden);
+      return LocalResponse.text(LocalError.WORKER_FORBIDDEN, forbidden);
     }
     String problem = membership.add(url, Set.of());
     return problem == null
         ? LocalResponse.text(200, "Successfully added worker: " + url)
-        : LocalResponse.text(400, problem);
+        : LocalResponse.text(LocalError.ADD_WORKER_FAILED, problem);
   }
 
   private LocalResponse remove(LocalRequest request) {
+    String unknown = QueryNames.problem(request, List.of("url"));
+    if (unknown != null) {
+      return LocalResponse.text(LocalError.INVALID_QUERY, unknown);
+    }
     String url = request.parameter("url");
     if (url == null || url.isBlank()) {
       return LocalResponse.text(
-          400, "url: missing (expected: /remove_worker?url=http://host:port)");
+          LocalError.INVALID_QUERY, "url: missing (expected: /remove_worker?url=http://host:port)");
     }
+    // 200 also if the worker is unknown, as in vllm-router.
     membership.remove(url);
     return LocalResponse.text(200, "Successfully removed worker: " + url);
   }
@@ -298,10 +359,10 @@ public final class WorkersApi {
     return Json.answer(200, body);
   }
 
-  static LocalResponse refused(int status, String code, String error) {
+  static LocalResponse refused(LocalError error, String message) {
     ObjectNode body = Json.object();
-    body.put("error", error);
-    body.put("code", code);
-    return Json.answer(status, body);
+    body.put("error", message);
+    body.put("code", error.code());
+    return Json.answer(error, body);
   }
 }

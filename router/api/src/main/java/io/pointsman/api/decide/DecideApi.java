@@ -89,7 +89,7 @@ public final class DecideApi implements LocalEndpoint {
     if (refusal != null) {
       return Refusal.malformed(refusal.replaceFirst("^request body", "body"));
     }
-    SplitPlaces split = service.split();
+    SplitPlacements split = service.split();
     if (split != null) {
       return ofTwo(split.choose(question, facts, DecisionService.owner(request)), question, facts);
     }
@@ -97,8 +97,8 @@ public final class DecideApi implements LocalEndpoint {
     if (question.dryRun) {
       return ofOne(previewed(routing), routing, question, facts, Json.object());
     }
-    LeaseTerms hold = question.hold(DecisionService.owner(request));
-    Choice choice = hold == null ? choices.point(routing) : choices.choose(routing, hold);
+    LeaseTerms terms = question.terms(DecisionService.owner(request));
+    Choice choice = terms == null ? choices.point(routing) : choices.choose(routing, terms);
     return ofOne(choice, routing, question, facts, Json.object());
   }
 
@@ -142,12 +142,12 @@ public final class DecideApi implements LocalEndpoint {
    * client.
    */
   private LocalResponse ofTwo(
-      SplitPlaces.Placed placed, DecideQuestion question, RequestFacts facts) {
+      SplitPlacements.Placed placed, DecideQuestion question, RequestFacts facts) {
     ObjectNode body = Json.object();
     switch (placed.choice()) {
       case SplitChoice.One one -> {
         if (one.rule() != null) {
-          body.put("split", SplitPlaces.name(one));
+          body.put("split", SplitPlacements.name(one));
         }
         return ofOne(one.choice(), one.asked(), question, facts, body);
       }
@@ -244,7 +244,7 @@ public final class DecideApi implements LocalEndpoint {
     List<Candidate> candidates = explanation == null ? List.of() : explanation.candidates();
     Candidate chosen = Explained.chosen(candidates);
     int cached =
-        chosen == null ? (int) (prefix.tokens() * prefix.ratio(matched)) : chosen.heldTokens();
+        chosen == null ? (int) (prefix.tokens() * prefix.ratio(matched)) : chosen.cachedTokens();
     node.put("prompt_tokens", chosen == null ? prefix.tokens() : cached + chosen.uncachedTokens());
     node.put("cached_tokens", cached);
     Explained.millis(node, "predicted_ttft_ms", routing.result().predictedMillis());

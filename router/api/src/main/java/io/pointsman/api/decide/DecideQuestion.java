@@ -2,9 +2,9 @@ package io.pointsman.api.decide;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import io.pointsman.api.admin.Json;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.ExternalLeaseSettings;
@@ -12,7 +12,6 @@ import io.pointsman.engine.choice.LeaseTerms;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,7 +43,7 @@ final class DecideQuestion {
           "body",
           "truncated",
           "ttl_ms",
-          "hold",
+          "reserve",
           "lease",
           "alternatives",
           "exclude",
@@ -68,7 +67,7 @@ final class DecideQuestion {
   boolean truncated;
 
   private Duration ttl;
-  private boolean hold = true;
+  private boolean reserve = true;
   private @Nullable String lease;
   int alternatives = 2;
 
@@ -97,11 +96,8 @@ final class DecideQuestion {
     DecideQuestion question = new DecideQuestion(bytes, bounds);
     try (JsonParser json = JSON.createParser(bytes)) {
       question.read(json);
-    } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException(
-          "request body: " + e.getOriginalMessage() + " (expected: valid JSON)", e);
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      throw new IllegalArgumentException(Json.problem(e), e);
     }
     return question;
   }
@@ -123,8 +119,8 @@ final class DecideQuestion {
    *
    * @param owner kind of the caller
    */
-  @Nullable LeaseTerms hold(String owner) {
-    return hold ? new LeaseTerms(ttl, lease, owner) : null;
+  @Nullable LeaseTerms terms(String owner) {
+    return reserve ? new LeaseTerms(ttl, lease, owner) : null;
   }
 
   private void read(JsonParser json) throws IOException {
@@ -148,8 +144,8 @@ final class DecideQuestion {
     if (dryRun && lease != null) {
       throw new IllegalArgumentException("lease: set (expected: no lease if dry_run is true)");
     }
-    if (!hold && lease != null) {
-      throw new IllegalArgumentException("lease: set (expected: no lease if hold is false)");
+    if (!reserve && lease != null) {
+      throw new IllegalArgumentException("lease: set (expected: no lease if reserve is false)");
     }
   }
 
@@ -161,7 +157,7 @@ final class DecideQuestion {
       case "body" -> body(value, json);
       case "truncated" -> truncated = flag(field, value, json);
       case "ttl_ms" -> ttl = Duration.ofMillis(whole(field, value, json, millis()));
-      case "hold" -> hold = flag(field, value, json);
+      case "reserve" -> reserve = flag(field, value, json);
       case "lease" -> lease = new LeaseTerms(ttl, text(field, value, json)).id();
       case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
       case "explain" -> explain = flag(field, value, json);
@@ -179,6 +175,9 @@ final class DecideQuestion {
   }
 
   private static IllegalArgumentException unknown(String field) {
+    if (field.equals("hold")) {
+      return new IllegalArgumentException(field + ": former name (expected: reserve)");
+    }
     return new IllegalArgumentException(field + ": unknown field" + Nearest.hint(field, FIELDS));
   }
 

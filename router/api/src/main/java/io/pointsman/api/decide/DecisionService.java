@@ -14,6 +14,7 @@ import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.quota.ClientLimiter;
 import io.pointsman.proxy.quota.QuotaAnswer;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
@@ -32,7 +33,7 @@ public final class DecisionService {
   private final RandomSource random;
   private final BooleanSupplier decodeServesWhole;
   private final Supplier<AdmissionSettings> admission;
-  private final @Nullable SplitPlaces split;
+  private final Supplier<@Nullable SplitPlacements> split;
   private final PromptListener prompts;
   private final ClientLimiter limiter;
   private final Supplier<ClientQuota> quota;
@@ -41,7 +42,7 @@ public final class DecisionService {
    * @param affinity session and owner fields of requests; may change
    * @param decodeServesWhole true if decode workers may serve whole requests; may change
    * @param admission settings of the status for busy workers; may change
-   * @param split chooses two workers for a request; null if one worker serves each request
+   * @param split chooses two workers for a request; null if one worker serves each; may change
    * @param quota limits of clients without own ones; may change
    * @param prompts receives prompts that are about to be sent
    */
@@ -51,7 +52,7 @@ public final class DecisionService {
       Supplier<AffinitySettings> affinity,
       BooleanSupplier decodeServesWhole,
       Supplier<AdmissionSettings> admission,
-      @Nullable SplitPlaces split,
+      Supplier<@Nullable SplitPlacements> split,
       Supplier<ClientQuota> quota,
       PromptListener prompts,
       Ticker ticker,
@@ -112,9 +113,14 @@ public final class DecisionService {
     return decode ? Role.DECODE : Role.REGULAR;
   }
 
-  /** The HTTP status while all workers of {@code model} are busy: 429 or 503. */
+  /**
+   * The HTTP status while all workers of {@code model} are busy, because a proxy's request cannot
+   * wait in the queue. It is 429 if there is a queue that answers 429 when full; 503 otherwise.
+   * Proxies forward these two.
+   */
   int busyStatus(@Nullable String model) {
-    return admission.get().busyStatus(model);
+    boolean tooMany = admission.get().answersTooMany(model);
+    return (tooMany ? ProxyError.QUEUE_FULL : ProxyError.ALL_BUSY).status();
   }
 
   /**
@@ -138,8 +144,8 @@ public final class DecisionService {
   }
 
   /** Null if one worker serves each request. */
-  @Nullable SplitPlaces split() {
-    return split;
+  @Nullable SplitPlacements split() {
+    return split.get();
   }
 
   RoutingEngine engine() {

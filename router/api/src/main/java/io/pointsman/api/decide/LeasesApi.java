@@ -1,6 +1,5 @@
 package io.pointsman.api.decide;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
@@ -17,7 +16,6 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.ProxyError;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -228,7 +226,7 @@ public final class LeasesApi {
       case NOT_SPLIT ->
           Json.error(
               ProxyError.LEASE_NOT_SPLIT,
-              "lease " + shown(lease) + ": one worker serves the whole request, prefill included");
+              "lease " + shown(lease) + ": not split; it has no prefill worker to report");
     };
   }
 
@@ -241,11 +239,8 @@ public final class LeasesApi {
     JsonNode fields;
     try {
       fields = body.length == 0 ? Json.object() : Json.MAPPER.readTree(body);
-    } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException(
-          "request body: " + e.getOriginalMessage() + " (expected: valid JSON)", e);
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      throw new IllegalArgumentException(Json.problem(e), e);
     }
     known(fields, "request body", List.of(known));
     return fields;

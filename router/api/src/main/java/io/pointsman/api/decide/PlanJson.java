@@ -33,14 +33,14 @@ final class PlanJson {
       case PdPlan.Sequential sequential -> {
         HandoverForm form = HandoverForm.of(sequential, decode);
         terms(node.put("order", "sequential"), sequential.terms());
-        node.set("prefill", leg(sequential.prefill()));
+        node.set("prefill", step(sequential.prefill()));
         node.set("decode", decode(form));
         release(node, sequential.terms());
       }
       case PdPlan.Concurrent concurrent -> {
         terms(node.put("order", "concurrent"), concurrent.terms());
-        node.set("prefill", leg(concurrent.prefill()));
-        node.set("decode", leg(concurrent.decode()));
+        node.set("prefill", step(concurrent.prefill()));
+        node.set("decode", step(concurrent.decode()));
         release(node, concurrent.terms());
       }
       case PdPlan.Unplanned(Worker worker, String missing) ->
@@ -69,17 +69,17 @@ final class PlanJson {
     return value.name().toLowerCase(Locale.ROOT);
   }
 
-  private static ObjectNode leg(PdStep leg) {
+  private static ObjectNode step(PdStep step) {
     ObjectNode node = Json.object();
-    node.put("path", leg.path());
+    node.put("path", step.path());
     ObjectNode headers = node.putObject("headers");
-    leg.headers().forEach(header -> headers.put(header.name(), header.value()));
-    node.set("edits", edits(leg.edits()));
+    step.headers().forEach(header -> headers.put(header.name(), header.value()));
+    node.set("edits", edits(step.edits()));
     return node;
   }
 
   private static ObjectNode decode(HandoverForm form) {
-    ObjectNode node = leg(form.usual());
+    ObjectNode node = step(form.usual());
     if (!form.loopback().equals(form.usual())) {
       node.set("edits_if_loopback", edits(form.loopback().edits()));
     }

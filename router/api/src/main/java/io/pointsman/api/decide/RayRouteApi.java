@@ -43,8 +43,9 @@ import org.slf4j.LoggerFactory;
  * texts that need no escapes. A body without a usable key never fails a request.
  *
  * <p>Ray's HAProxy does not report the end of a request, so no lease is created, see {@link
- * Choices#point}. A proxy that does report it sends {@code x-pointsman-hold: milliseconds}. It then
- * gets a lease, with the id from {@code x-pointsman-lease} if given, and errors in OpenAI's format.
+ * Choices#point}. A proxy that does report it sends {@code x-pointsman-lease-ttl: milliseconds}. It
+ * then gets a lease, with the id from {@code x-pointsman-lease} if given, and errors in OpenAI's
+ * format.
  */
 public final class RayRouteApi implements LocalEndpoint {
   private static final Logger log = LoggerFactory.getLogger(RayRouteApi.class);
@@ -56,7 +57,11 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String METHOD_HEADER = "x-serve-request-method";
   private static final String PATH_HEADER = "x-serve-request-path";
   private static final String TRUNCATED_HEADER = "x-body-truncated";
-  private static final String HOLD_HEADER = "x-pointsman-hold";
+  private static final String LEASE_TTL_HEADER = "x-pointsman-lease-ttl";
+
+  /** Former name of {@link #LEASE_TTL_HEADER}. Ignored, it would mean that no lease is wanted. */
+  private static final String FORMER_TTL_HEADER = "x-pointsman-hold";
+
   private static final String LEASE_HEADER = "x-pointsman-lease";
 
   /**
@@ -78,7 +83,7 @@ public final class RayRouteApi implements LocalEndpoint {
   private final Choices choices;
   private final Readers readers;
   private final AtomicBoolean warned = new AtomicBoolean();
-  private final AtomicBoolean cutHolds = new AtomicBoolean();
+  private final AtomicBoolean cutTtls = new AtomicBoolean();
 
   public RayRouteApi(DecisionService service) {
     this.service = service;
@@ -136,20 +141,20 @@ public final class RayRouteApi implements LocalEndpoint {
     boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
     String model = read ? facts.model() : null;
     String problem = problem(request, facts, model);
-    LeaseTerms hold;
+    LeaseTerms terms;
     try {
-      hold = hold(request);
+      terms = terms(request);
     } catch (IllegalArgumentException e) {
       return Refusal.malformed(String.valueOf(e.getMessage()));
     }
     if (problem != null) {
-      return hold == null
+      return terms == null
           ? error(ProxyError.INVALID_BODY.status(), problem)
           : Refusal.malformed(problem);
     }
     if (!permitted(request, facts)) {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
-      return hold == null ? error(error.status(), error.message()) : Refusal.of(error);
+      return terms == null ? error(error.status(), error.message()) : Refusal.of(error);
     }
     QuotaAnswer.Refused limited = service.limited(request, model, facts);
     if (limited != null) {
@@ -169,7 +174,7 @@ public final class RayRouteApi implements LocalEndpoint {
             .fields(facts.fields())
             .build();
     routing.named(request.requestId());
-    return switch (hold == null ? choices.point(routing) : choices.choose(routing, hold)) {
+    return switch (terms == null ? choices.point(routing) : choices.choose(routing, terms)) {
       case Choice.Pointed(Worker worker) ->
           Json.answer(200, pointed(worker, model, facts, request));
       case Choice.Leased(Worker worker, String lease, long expiresInNanos) ->
@@ -179,7 +184,7 @@ public final class RayRouteApi implements LocalEndpoint {
                   .put("lease", lease)
                   .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos)));
       case Choice.Refused(Decision.Rejected rejected) ->
-          hold == null ? refused(rejected, model) : refusedToHold(rejected, model);
+          terms == null ? refused(rejected, model) : refusedLease(rejected, model);
       case Choice.TooManyLeases(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
       case Choice.IdTaken taken -> Refusal.of(taken);
@@ -190,8 +195,12 @@ public final class RayRouteApi implements LocalEndpoint {
    * The requested lease; null if the caller wants none. Too long a duration is reduced, because it
    * is a setting of the proxy that clients cannot correct.
    */
-  private @Nullable LeaseTerms hold(LocalRequest request) {
-    String written = request.header(HOLD_HEADER);
+  private @Nullable LeaseTerms terms(LocalRequest request) {
+    if (request.header(FORMER_TTL_HEADER) != null) {
+      throw new IllegalArgumentException(
+          FORMER_TTL_HEADER + ": former name (expected: " + LEASE_TTL_HEADER + ")");
+    }
+    String written = request.header(LEASE_TTL_HEADER);
     if (written == null) {
       return null;
     }
@@ -199,9 +208,9 @@ public final class RayRouteApi implements LocalEndpoint {
     long millis = written.matches("[0-9]{1,15}") ? Long.parseLong(written) : -1;
     if (millis < 1) {
       throw new IllegalArgumentException(
-          HOLD_HEADER + ": " + written + " (expected: milliseconds, 1 to " + most + ")");
+          LEASE_TTL_HEADER + ": " + written + " (expected: milliseconds, 1 to " + most + ")");
     }
-    if (millis > most && cutHolds.compareAndSet(false, true)) {
+    if (millis > most && cutTtls.compareAndSet(false, true)) {
       log.warn(
           "a proxy asks for leases of {} ms; decide.max-ttl reduces them to {} ms. Logged once",
           millis,
@@ -336,7 +345,7 @@ public final class RayRouteApi implements LocalEndpoint {
    * A refusal for a proxy that requested a lease. {@link #UNPLACED_HEADER} permits the proxy to
    * choose a worker itself.
    */
-  private LocalResponse refusedToHold(Decision.Rejected rejected, @Nullable String model) {
+  private LocalResponse refusedLease(Decision.Rejected rejected, @Nullable String model) {
     LocalResponse refusal = Refusal.of(rejected, model, service.busyStatus(model));
     boolean unplaced =
         switch (rejected.reason()) {

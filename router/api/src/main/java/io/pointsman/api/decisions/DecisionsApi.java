@@ -3,6 +3,7 @@ package io.pointsman.api.decisions;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.api.admin.QueryNames;
 import io.pointsman.api.page.OperatorPage;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.engine.fleet.Role;
@@ -14,6 +15,7 @@ import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.ProxyError;
+import java.util.List;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +47,10 @@ public final class DecisionsApi {
   }
 
   private LocalResponse decisions(LocalRequest request) {
+    String unknown = QueryNames.problem(request, List.of("limit", "search"));
+    if (unknown != null) {
+      return Json.error(ProxyError.INVALID_PARAMETER, unknown);
+    }
     String limit = request.parameter("limit");
     int most = limit == null ? USUAL : whole(limit);
     if (most < 1) {
@@ -85,8 +91,8 @@ public final class DecisionsApi {
     node.put("reason", Explained.name(decision.reason));
     node.put("worker", decision.worker);
     ObjectNode expected = node.putObject("expected");
-    expected.put("prompt_tokens", decision.promptTokens);
-    expected.put("cached_tokens", decision.cachedTokens);
+    expected.put("prompt_tokens", decision.expected().prompt());
+    expected.put("cached_tokens", decision.expected().cached());
     Explained.millis(expected, "ttft_ms", decision.predictedMillis);
     measured(node.putObject("measured"), decision);
     Explained.candidates(node, decision.candidates);

@@ -57,7 +57,7 @@ public final class ShadowApi {
     node.put("policy", policy);
     node.put("requests", side.placed());
     node.put("prompt_tokens", side.promptTokens());
-    node.put("expected_hit", share((double) side.heldTokens(), side.promptTokens()));
+    node.put("expected_hit", share((double) side.cachedTokens(), side.promptTokens()));
     node.put("expected_ttft_ms", share(side.ttftMillis(), side.placed()));
     node.put("imbalance", Math.round(side.imbalance() * 1000) / 1000.0);
   }

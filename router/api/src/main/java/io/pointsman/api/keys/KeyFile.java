@@ -2,7 +2,7 @@ package io.pointsman.api.keys;
 
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.YamlTree;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.identity.Priority;
 import java.io.IOException;
@@ -106,12 +106,12 @@ public final class KeyFile {
 
   static List<StoredKey> parse(String name, String text) {
     List<String> problems = new ArrayList<>();
-    Raw root =
-        YamlTree.compose(name, text, DEPTH, problems).orElse(new Raw.Entries(Map.of(), name));
+    RawValue root =
+        YamlTree.compose(name, text, DEPTH, problems).orElse(new RawValue.Entries(Map.of(), name));
     if (!problems.isEmpty()) {
       throw new ConfigException(String.join("\n", problems));
     }
-    if (!(root instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+    if (!(root instanceof RawValue.Entries(Map<String, RawValue> entries, String where))) {
       throw new ConfigException(name + ": not a group of keys (expected: keys: and a list)");
     }
     for (String field : entries.keySet()) {
@@ -119,11 +119,11 @@ public final class KeyFile {
         throw new ConfigException(where + ": " + field + ": unknown (expected: keys)");
       }
     }
-    Raw list = entries.get("keys");
-    if (list == null || (list instanceof Raw.Scalar(String scalar, _) && scalar.isEmpty())) {
+    RawValue list = entries.get("keys");
+    if (list == null || (list instanceof RawValue.Scalar(String scalar, _) && scalar.isEmpty())) {
       return List.of();
     }
-    if (!(list instanceof Raw.Items(List<Raw> items, _))) {
+    if (!(list instanceof RawValue.Items(List<RawValue> items, _))) {
       throw new ConfigException(list.where() + ": keys: not a list");
     }
     if (items.size() > MOST_KEYS) {
@@ -132,7 +132,7 @@ public final class KeyFile {
     List<StoredKey> keys = new ArrayList<>();
     Set<String> names = new HashSet<>();
     Set<String> hashes = new HashSet<>();
-    for (Raw item : items) {
+    for (RawValue item : items) {
       StoredKey key = key(item);
       if (!names.add(key.name()) || !hashes.add(key.hash())) {
         throw new ConfigException(
@@ -143,8 +143,8 @@ public final class KeyFile {
     return List.copyOf(keys);
   }
 
-  private static StoredKey key(Raw item) {
-    if (!(item instanceof Raw.Entries(Map<String, Raw> fields, String where))) {
+  private static StoredKey key(RawValue item) {
+    if (!(item instanceof RawValue.Entries(Map<String, RawValue> fields, String where))) {
       throw new ConfigException(item.where() + ": not a group (expected: name, role, hash)");
     }
     for (String field : fields.keySet()) {
@@ -175,24 +175,24 @@ public final class KeyFile {
     }
   }
 
-  private static String text(Map<String, Raw> fields, String name, String where) {
-    if (fields.get(name) instanceof Raw.Scalar(String text, _) && !text.isEmpty()) {
+  private static String text(Map<String, RawValue> fields, String name, String where) {
+    if (fields.get(name) instanceof RawValue.Scalar(String text, _) && !text.isEmpty()) {
       return text;
     }
     throw new ConfigException(where + ": " + name + ": missing or not a text");
   }
 
-  private static List<String> models(@Nullable Raw raw, String where) {
+  private static List<String> models(@Nullable RawValue raw, String where) {
     if (raw == null) {
       return List.of();
     }
-    if (!(raw instanceof Raw.Items(List<Raw> items, _)) || items.isEmpty()) {
+    if (!(raw instanceof RawValue.Items(List<RawValue> items, _)) || items.isEmpty()) {
       // An empty list could be meant as no model; a missing one means all.
       throw new ConfigException(where + ": models: (expected: a list with names)");
     }
     List<String> models = new ArrayList<>();
-    for (Raw item : items) {
-      if (!(item instanceof Raw.Scalar(String text, _))) {
+    for (RawValue item : items) {
+      if (!(item instanceof RawValue.Scalar(String text, _))) {
         throw new ConfigException(item.where() + ": models: not a name");
       }
       models.add(text);

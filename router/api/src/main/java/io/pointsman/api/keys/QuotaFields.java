@@ -2,7 +2,7 @@ package io.pointsman.api.keys;
 
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.identity.ClientQuotas;
 import java.util.ArrayList;
@@ -70,10 +70,10 @@ public final class QuotaFields {
    * @param ofEach the field {@code limits}; null if there is none
    * @param byModel the field {@code model-limits}; null if there is none
    */
-  static ClientQuotas read(@Nullable Raw ofEach, @Nullable Raw byModel) {
+  static ClientQuotas read(@Nullable RawValue ofEach, @Nullable RawValue byModel) {
     Map<String, ClientQuota> models = new HashMap<>();
     if (byModel != null) {
-      if (!(byModel instanceof Raw.Entries(Map<String, Raw> entries, _))) {
+      if (!(byModel instanceof RawValue.Entries(Map<String, RawValue> entries, _))) {
         throw new ConfigException(
             byModel.where() + ": model-limits: (expected: models with their limits)");
       }
@@ -82,15 +82,16 @@ public final class QuotaFields {
     return new ClientQuotas(ofEach == null ? ClientQuota.INHERITED : read(ofEach), models);
   }
 
-  private static ClientQuota read(Raw raw) {
-    if (!(raw instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+  private static ClientQuota read(RawValue raw) {
+    if (!(raw instanceof RawValue.Entries(Map<String, RawValue> entries, String where))) {
       throw new ConfigException(raw.where() + ": limits: (expected: names with numbers)");
     }
     Map<String, String> fields = new HashMap<>();
-    for (Map.Entry<String, Raw> each : entries.entrySet()) {
-      boolean text = each.getValue() instanceof Raw.Scalar;
+    for (Map.Entry<String, RawValue> each : entries.entrySet()) {
+      boolean text = each.getValue() instanceof RawValue.Scalar;
       fields.put(
-          each.getKey(), text ? ((Raw.Scalar) each.getValue()).text() : each.getValue().toString());
+          each.getKey(),
+          text ? ((RawValue.Scalar) each.getValue()).text() : each.getValue().toString());
     }
     try {
       return of(fields);

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key as it is stored: everything but the key itself.
+ * A key as it is stored: everything but the key.
  *
  * <p>The hash is SHA-256 without salt. A key has 256 random bits, so nobody can find it by trying,
  * and equal keys do not occur. Slow hashes protect passwords, which people choose.

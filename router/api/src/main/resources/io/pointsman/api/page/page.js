@@ -40,7 +40,7 @@ const VERDICTS = {
   passed_over: "better, but not compared",
 };
 
-/** Texts for the causes of lost hits. */
+/** Texts for the causes of cache misses. */
 const CAUSES = {
   never_seen: "new text, or forgotten by the router",
   evicted: "evicted from the engine's cache",
@@ -155,9 +155,21 @@ function show(id, items, name, make, none) {
 
 // Fleet
 
+/** What a worker still does: requests in flight, and responses in the background. */
+function remaining(worker) {
+  const parts = [];
+  if (worker.in_flight > 0) {
+    parts.push(`${number(worker.in_flight)} requests in flight`);
+  }
+  if (worker.background > 0) {
+    parts.push(`${number(worker.background)} responses in the background`);
+  }
+  return parts.join(", ");
+}
+
 /** The state of a worker: a word, how good it is, and the reason. */
 function stateOf(worker) {
-  const left = worker.in_flight > 0 ? `${number(worker.in_flight)} requests in flight` : "empty";
+  const left = remaining(worker) || "empty";
   if (worker.cordoned) {
     return [worker.drained ? "drained" : "cordoned", "warn", `gets no new requests; ${left}`];
   }
@@ -241,7 +253,7 @@ async function act(worker, verb) {
   try {
     const path = `workers/${encodeURIComponent(worker.id)}/${verb}${verb === "drain" ? "?wait=0" : ""}`;
     const done = await call(path, { method: "POST" });
-    const left = done.in_flight > 0 ? `, ${number(done.in_flight)} requests in flight` : "";
+    const left = remaining(done) && `, ${remaining(done)}`;
     report(`${worker.id} is ${{ cordon: "cordoned", uncordon: "uncordoned", drain: done.drained ? "drained" : "draining" }[verb]}${left}.`);
     await update();
     // The clicked button may be gone: the focus goes to the other action of the worker.
@@ -355,7 +367,7 @@ function decisionRow(item) {
     cell("worker", prefill ? `${prefill.worker} → ${decision.worker}` : decision.worker, "text"),
     cell("reason", prefill ? `prefill: ${reasonOf(prefill)}; decode: ${reasonOf(decision)}` : reasonOf(decision), "text"),
     cell("prompt tokens", number(measured.prompt_tokens ?? expected.prompt_tokens), "number"),
-    cell("cached: expected, actual", [`${number(expected.cached_tokens)}, ${number(measured.cached_tokens)}`, ...(lost > 0 ? [element("span", { class: "sub warn" }, `${number(lost)} lost`)] : [])], "number"),
+    cell("cached: expected, actual", [`${number(expected.cached_tokens)}, ${number(measured.cached_tokens)}`, ...(lost > 0 ? [element("span", { class: "sub warn" }, `${number(lost)} missed`)] : [])], "number"),
     cell("first token: expected, actual", `${millis(expected.ttft_ms)}, ${millis(decision.measured.ttft_ms ?? measured.ttft_ms)}`, "number"),
     cell("result", outcome.replaceAll("_", " "), outcome.startsWith("failed") ? "bad" : ""),
   );
@@ -513,7 +525,7 @@ function showSampled(log) {
   by("sampled").textContent = `Newest first. ${share} explained (decisions.sample); ${number(log.keep)} are kept.`;
 }
 
-// Lost hits, shadow policy
+// Cache misses, shadow policy
 
 function showLost(activity) {
   const all = activity.prompt_tokens ?? 0;

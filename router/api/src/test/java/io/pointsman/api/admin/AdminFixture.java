@@ -61,7 +61,7 @@ final class AdminFixture {
   boolean draining;
 
   /** True if requests wait for a worker; may change, as the configuration. */
-  boolean holds;
+  boolean defers;
 
   private Runnable atPause = () -> {};
   private final LocalRoutes routes;
@@ -105,11 +105,12 @@ final class AdminFixture {
     workers.addTo(builder);
     new CordonApi(fleet, workers, clock::nanos, this::pass).addTo(builder);
     new HealthApi(
-            fleet, membership, settings::healthAnswer, () -> disagg, () -> draining, () -> holds)
+            fleet, membership, settings::healthAnswer, () -> disagg, () -> draining, () -> defers)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards, () -> aliases).addTo(builder);
-    new MaintenanceApi(fleet, this::call, () -> List.of(sessions)).addTo(builder);
+    new MaintenanceApi(fleet, (_, method, url, _, _) -> call(method, url), () -> List.of(sessions))
+        .addTo(builder);
     routes = builder.build();
   }
 
@@ -129,7 +130,7 @@ final class AdminFixture {
     atPause = action;
   }
 
-  private EngineClient.Answer call(WorkerSpec worker, String method, String url, Duration timeout) {
+  private EngineClient.Answer call(String method, String url) {
     asked.add(method + " " + url);
     return new EngineClient.Answer(engineStatus.getOrDefault(url, 404), new byte[0]);
   }
@@ -153,6 +154,15 @@ final class AdminFixture {
     LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("GET");
     return requireNonNull(endpoint, path)
         .handle(new LocalRequest("GET", path, "", Map.of(), new byte[0], "req-1").of(client));
+  }
+
+  /**
+   * @param headers by lower-case name
+   */
+  LocalResponse get(String path, Map<String, List<String>> headers) throws Exception {
+    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("GET");
+    return requireNonNull(endpoint, path)
+        .handle(new LocalRequest("GET", path, "", headers, new byte[0], "req-1"));
   }
 
   LocalResponse post(String target) throws Exception {

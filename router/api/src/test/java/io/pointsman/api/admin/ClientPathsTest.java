@@ -3,11 +3,13 @@ package io.pointsman.api.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import io.pointsman.api.admin.ClientPaths.RefusalListener;
 import io.pointsman.proxy.local.ClosedPaths;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -20,7 +22,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ClientPathsTest {
   private static final ClosedPaths STANDARD =
-      ClientPaths.closed(List.of(), Set.of("/own", "/health"), List.of(), Set.of("/health"));
+      ClientPaths.closed(
+          List.of(),
+          Set.of("/own", "/health"),
+          List.of(),
+          Set.of("/health"),
+          RefusalListener.IGNORED);
 
   /** The answer to a closed path; empty for an open one. */
   private static String answer(ClosedPaths closed, String method, String path) throws Exception {
@@ -126,7 +133,8 @@ class ClientPathsTest {
   @Test
   void refusedPathsPrecede() throws Exception {
     ClosedPaths closed =
-        ClientPaths.closed(List.of("/sleep", "/Mine"), List.of(), List.of(), List.of());
+        ClientPaths.closed(
+            List.of("/sleep", "/Mine"), List.of(), List.of(), List.of(), RefusalListener.IGNORED);
 
     assertThat(answer(closed, "POST", "/sleep")).startsWith("501").contains("path_refused");
     assertThat(answer(closed, "PUT", "/mine")).startsWith("501");
@@ -150,8 +158,34 @@ class ClientPathsTest {
       throws Exception {
     ClosedPaths closed =
         ClientPaths.closed(
-            List.of(), List.of(), List.of("api", "/mine", "/below/*", "/sleep"), List.of());
+            List.of(),
+            List.of(),
+            List.of("api", "/mine", "/below/*", "/sleep"),
+            List.of(),
+            RefusalListener.IGNORED);
 
     assertThat(answer(closed, method, path).isEmpty()).isEqualTo(open);
+  }
+
+  @Test
+  void aRefusalIsReported() throws Exception {
+    List<String> seen = new ArrayList<>();
+    ClosedPaths closed =
+        ClientPaths.closed(
+            List.of("/mine"),
+            List.of(),
+            List.of("api"),
+            List.of(),
+            (request, error, message) ->
+                seen.add(request.method() + " " + request.path() + " " + error.code()));
+    for (String path : List.of("/mine", "/workers", "/pause", "/other", "/v1/models")) {
+      answer(closed, "GET", path);
+    }
+    assertThat(seen)
+        .containsExactly(
+            "GET /mine path_refused",
+            "GET /workers admin_path",
+            "GET /pause admin_path",
+            "GET /other path_not_allowed");
   }
 }

@@ -12,8 +12,10 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CordonApiTest {
@@ -82,6 +84,47 @@ class CordonApiTest {
   }
 
   @Test
+  void aDrainWaitsForResponsesInTheBackground() throws Exception {
+    Worker worker = admin.healthyWorker("http://a:1");
+    worker.background().began("r");
+    LocalResponse answer = admin.post("/workers/a:1/drain?wait=1s");
+    assertThat(answer.status()).isEqualTo(202);
+    assertThat(json(answer).path("drained").asBoolean()).isFalse();
+    assertThat(json(answer).path("in_flight").asInt()).isZero();
+    assertThat(json(answer).path("background").asInt()).isEqualTo(1);
+    JsonNode shown = json(admin.get("/workers/a:1"));
+    assertThat(shown.path("background").asInt()).isEqualTo(1);
+    assertThat(shown.path("drained").asBoolean()).isFalse();
+
+    admin.atPause(() -> worker.background().ended("r"));
+    LocalResponse drained = admin.post("/workers/a:1/drain?wait=10s");
+    assertThat(drained.status()).isEqualTo(200);
+    assertThat(json(drained).path("waited_ms").asInt()).isEqualTo(20);
+    assertThat(json(drained).path("drained").asBoolean()).isTrue();
+  }
+
+  @Test
+  void aDrainEndsWhenTheWorkerLeaves() throws Exception {
+    Worker worker = admin.healthyWorker("http://a:1");
+    worker.background().began("r");
+    admin.atPause(() -> admin.fleet.remove(worker));
+    LocalResponse drained = admin.post("/workers/a:1/drain?wait=10s");
+    assertThat(drained.status()).isEqualTo(200);
+    assertThat(json(drained).path("waited_ms").asInt()).isEqualTo(20);
+  }
+
+  @Test
+  void aDrainGoesOnWithAReplacementOfTheSameEngine() throws Exception {
+    Worker worker = admin.healthyWorker("http://a:1");
+    worker.background().began("r");
+    WorkerSpec other = worker.spec().withLabels(Map.of("team", "x"));
+    admin.atPause(() -> admin.fleet.replace(List.of(worker), List.of(other)));
+    LocalResponse answer = admin.post("/workers/a:1/drain?wait=1s");
+    assertThat(answer.status()).isEqualTo(202);
+    assertThat(json(answer).path("background").asInt()).isEqualTo(1);
+  }
+
+  @Test
   void aDrainEndsWhenTheWorkerIsUncordoned() throws Exception {
     Worker worker = admin.healthyWorker("http://a:1");
     Lease running = lease(worker);
@@ -145,6 +188,38 @@ class CordonApiTest {
   void unknownWorkersAndActionsAre404(String target) throws Exception {
     admin.healthyWorker("http://a:1");
     assertThat(admin.post(target).status()).isEqualTo(404);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/workers/a:1/drain?wiat=3s, wiat: unknown query parameter (did you mean wait?)",
+    "/workers/a:1/drain?wait=0&now=1, now: unknown query parameter (expected: wait)",
+    "/workers/a:1/cordon?wait=3s, wait: unknown query parameter (expected: none)",
+    "/add_worker?ulr=http://b:1, ulr: unknown query parameter (did you mean url?)",
+    "/remove_worker?uri=http://a:1, uri: unknown query parameter (did you mean url?)",
+    "/finish_session?sesion_id=1, sesion_id: unknown query parameter (did you mean session_id?)"
+  })
+  void aMisspeltQueryParameterIsRefusedAndNothingChanges(String target, String message)
+      throws Exception {
+    Worker worker = admin.healthyWorker("http://a:1");
+    LocalResponse answer = admin.post(target);
+    assertThat(answer.status()).as(text(answer)).isEqualTo(400);
+    assertThat(text(answer)).contains(message);
+    assertThat(worker.cordoned()).isFalse();
+    assertThat(admin.fleet.snapshot().workers()).containsExactly(worker);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"GET", "DELETE", "PATCH"})
+  void anActionNeedsPost(String method) throws Exception {
+    for (String action : List.of("cordon", "uncordon", "drain")) {
+      LocalResponse refused = admin.send(method, "/workers/a:1/" + action, "");
+      assertThat(refused.status()).isEqualTo(405);
+      assertThat(refused.headers()).containsEntry("allow", "POST");
+      assertThat(json(refused).path("error").path("message").asText())
+          .isEqualTo("method: " + method + " (expected: POST)");
+    }
+    assertThat(admin.send(method, "/workers/a:1/other", "").status()).isEqualTo(404);
   }
 
   @Test

@@ -8,16 +8,20 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.ProbeState;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.ClientIdentity.Kind;
+import io.pointsman.proxy.local.LocalResponse;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HealthApiTest {
   private final AdminFixture admin = new AdminFixture();
@@ -46,9 +50,57 @@ class HealthApiTest {
   @Test
   void itIsReadyWithoutWorkersOnceRequestsWaitForThem() throws Exception {
     assertThat(admin.get("/readyz").status()).isEqualTo(503);
-    admin.holds = true;
+    admin.defers = true;
     assertThat(admin.get("/readyz").status()).isEqualTo(200);
     assertThat(admin.get("/readiness").status()).isEqualTo(200);
+  }
+
+  private LocalResponse probe(String via) throws Exception {
+    return admin.get("/health", Map.of("x-pointsman-via", List.of(via)));
+  }
+
+  /** Each router counts one more than the next, so a circle without an engine is found. */
+  @Test
+  void aRouterThatAsksGetsTheNumberOfRoutersToAnEngine() throws Exception {
+    assertThat(admin.get("/health").headers()).doesNotContainKey("x-pointsman-routers");
+    assertThat(probe("a").headers()).containsEntry("x-pointsman-routers", "1");
+    Worker near = admin.healthyWorker("http://a:1");
+    near.probes().answeredBy("b", 3);
+    assertThat(probe("a").headers()).containsEntry("x-pointsman-routers", "4");
+    Worker far = admin.healthyWorker("http://b:1");
+    far.probes().answeredBy("c", 8);
+    assertThat(probe("b").status()).as("by way of the far one").isEqualTo(508);
+    assertThat(probe("c").headers()).containsEntry("x-pointsman-routers", "4");
+
+    near.probes().answeredBy("b", ProbeState.NO_ENGINE);
+    assertThat(probe("a").status()).isEqualTo(508);
+    assertThat(probe("c").status()).isEqualTo(508);
+    Worker engine = admin.healthyWorker("http://c:1");
+    assertThat(probe("a").headers()).containsEntry("x-pointsman-routers", "1");
+    engine.probed(false);
+    assertThat(admin.get("/health").status()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aRouterWithoutAnswersIsNoWayBack(boolean timeout) throws Exception {
+    Worker gone = admin.healthyWorker("http://a:1");
+    gone.probes().answeredBy("b", ProbeState.NO_ENGINE);
+    Worker passed = admin.healthyWorker("http://b:1");
+    passed.probes().answeredBy("c", 1);
+    assertThat(probe("c").status()).isEqualTo(508);
+    for (Worker worker : List.of(gone, passed)) {
+      while (worker.health().healthy()) {
+        if (timeout) {
+          worker.probes().silent();
+        } else {
+          worker.probes().unreached(false);
+        }
+      }
+    }
+    assertThat(probe("c").status()).isEqualTo(admin.get("/health").status());
+    gone.probes().answeredBy("b", ProbeState.NO_ENGINE);
+    assertThat(probe("c").status()).isEqualTo(508);
   }
 
   @Test
@@ -227,7 +279,7 @@ class HealthApiTest {
   }
 
   @Test
-  void healthMeansWhatIsConfigured() throws Exception {
+  void healthFollowsTheConfiguration() throws Exception {
     AdminFixture live = answering(HealthAnswer.LIVE);
     AdminFixture ready = answering(HealthAnswer.READY);
     AdminFixture all = answering(HealthAnswer.ALL);

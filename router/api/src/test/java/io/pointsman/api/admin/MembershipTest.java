@@ -153,8 +153,11 @@ class MembershipTest {
     assertThat(membership.add("http://a:1", Set.of()))
         .isEqualTo(
             "url: http://a:1, worker_type: regular (expected: url: http://a:1, worker_type:"
-                + " prefill, because worker a:1 is in the fleet with these)");
-    assertThat(membership.add("https://b:1", Set.of())).contains("(expected: url: http://b:1");
+                + " prefill, because worker a:1 is in the fleet with these; remove it first, or"
+                + " list both in a file, with an id for each)");
+    assertThat(membership.add("https://b:1", Set.of()))
+        .startsWith("url: https://b:1")
+        .contains("(expected: url: http://b:1", "remove it first");
     assertThat(membership.add("http://b:1/", Set.of())).isNull();
     assertThat(fleet.snapshot().workers()).hasSize(2);
   }
@@ -183,7 +186,8 @@ class MembershipTest {
     Membership membership =
         new Membership(
             fleet, SETTINGS, DisaggSettings.DEFAULTS, clock::nanos, _ -> fleet.remove("a:1"));
-    assertThat(membership.add("http://a:1", Set.of())).isNotNull();
+    assertThat(membership.add("http://a:1", Set.of()))
+        .startsWith("worker http://a:1 was removed before it was healthy");
     assertThat(fleet.snapshot().workers()).isEmpty();
   }
 
@@ -201,7 +205,7 @@ class MembershipTest {
   void anAdditionHasTheSettingsInForce() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership = withGoodProbes(fleet);
-    membership.use(SETTINGS.with().dataParallelSize(3).build());
+    membership.use(SETTINGS.with().dataParallelSize(3).build(), DisaggSettings.DEFAULTS);
     assertThat(membership.add("http://a:1", Set.of())).isNull();
     assertThat(fleet.snapshot().workers()).hasSize(3);
   }

@@ -70,6 +70,16 @@ class ModelsApiTest {
   }
 
   @Test
+  void aSlashAtTheEndIsIgnoredIfNoModelHasThatName() throws Exception {
+    admin.healthyWorker("http://a:1", "llama", "meta/llama-3", "b/", "b");
+    assertThat(json(admin.get("/v1/models/llama/")).path("id").asText()).isEqualTo("llama");
+    assertThat(json(admin.get("/v1/models/meta--llama-3/")).path("id").asText())
+        .isEqualTo("meta/llama-3");
+    assertThat(json(admin.get("/v1/models/b/")).path("id").asText()).isEqualTo("b/");
+    assertThat(admin.get("/v1/models/llama//").status()).isEqualTo(404);
+  }
+
+  @Test
   void anUnknownModelIsNotFound() throws Exception {
     LocalResponse response = admin.get("/v1/models/none");
     assertThat(response.status()).isEqualTo(404);

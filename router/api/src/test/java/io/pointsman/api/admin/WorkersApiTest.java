@@ -73,6 +73,24 @@ class WorkersApiTest {
   }
 
   @Test
+  void deletingAnUnknownWorkerIsRefused() throws Exception {
+    admin.healthyWorker("http://a:1");
+    LocalResponse response = admin.send("DELETE", "/workers/http%3A%2F%2Ftypo%3A1", "");
+    assertThat(response.status()).isEqualTo(404);
+    assertThat(json(response).path("code").asText()).isEqualTo("WORKER_NOT_FOUND");
+    assertThat(json(response).path("error").asText()).isEqualTo("worker http://typo:1 not found");
+    assertThat(admin.fleet.snapshot().workers()).hasSize(1);
+  }
+
+  @Test
+  void aWorkerIsDeletedByItsId() throws Exception {
+    Worker worker = admin.fleet.add(WorkerSpec.of("http://a:1").withId("first"));
+    assertThat(admin.send("DELETE", "/workers/first", "").status()).isEqualTo(200);
+    assertThat(admin.fleet.snapshot().workers()).doesNotContain(worker);
+    assertThat(admin.send("DELETE", "/workers/first", "").status()).isEqualTo(404);
+  }
+
+  @Test
   void loadIsRequestsInFlight() throws Exception {
     Worker worker = admin.healthyWorker("http://a:1");
     Lease first = lease(worker);
@@ -203,6 +221,35 @@ class WorkersApiTest {
     assertThat(response.status()).isEqualTo(400);
     assertThat(json(response).path("error").asText()).contains("(expected: ");
     assertThat(admin.fleet.snapshot().workers()).isEmpty();
+  }
+
+  @Test
+  void anUnknownMemberIsRefusedAndNothingIsAdded() throws Exception {
+    admin.up.add("http://a:1");
+    LocalResponse misspelt =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"wieght\":3}");
+    assertThat(misspelt.status()).isEqualTo(400);
+    assertThat(json(misspelt).path("error").asText())
+        .isEqualTo("wieght: unknown member (did you mean weight?)");
+    LocalResponse other =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"is_healthy\":true}");
+    assertThat(json(other).path("error").asText())
+        .startsWith("is_healthy: unknown member (expected: url, model_id, worker_type, labels, ");
+    LocalResponse ofConfiguration =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"model\":\"x\"}");
+    assertThat(json(ofConfiguration).path("error").asText())
+        .isEqualTo("model: unknown member (did you mean model_id?)");
+    assertThat(admin.fleet.snapshot().workers()).isEmpty();
+  }
+
+  @Test
+  void membersOfVllmRouterWithoutAnEffectAreTaken() throws Exception {
+    admin.up.add("http://a:1");
+    String body =
+        "{\"url\":\"http://a:1\",\"priority\":1,\"cost\":2.0,\"api_key\":null,"
+            + "\"tokenizer_path\":\"t\",\"reasoning_parser\":\"r\",\"tool_parser\":\"p\","
+            + "\"chat_template\":\"c\"}";
+    assertThat(admin.send("POST", "/workers", body).status()).isEqualTo(200);
   }
 
   @ParameterizedTest

@@ -21,7 +21,7 @@ class AbandonedLeasesTest {
   /**
    * @param endsAt expiry in nanoseconds of the clock, from the response
    */
-  private record Held(String lease, long endsAt) {}
+  private record OpenLease(String lease, long endsAt) {}
 
   private static DecideFixture fixture(String policy) {
     Duration longest = Duration.ofMinutes(10);
@@ -31,35 +31,35 @@ class AbandonedLeasesTest {
   }
 
   /** Leases requested over ten seconds, with unordered durations. */
-  private static List<Held> held(DecideFixture plane) throws Exception {
-    List<Held> held = new ArrayList<>();
+  private static List<OpenLease> leases(DecideFixture plane) throws Exception {
+    List<OpenLease> leases = new ArrayList<>();
     for (int i = 0; i < ABANDONED; i++) {
       int millis = 60_000 + i * 7919 % 30_000;
-      JsonNode told =
+      JsonNode reply =
           plane.decided("{\"body\":" + DecideFixture.CHAT + ",\"ttl_ms\":" + millis + "}");
-      assertThat(told.path("expires_in_ms").asLong()).isEqualTo(millis);
-      long endsAt = plane.clock.nanos() + told.path("expires_in_ms").asLong() * 1_000_000;
-      held.add(new Held(told.path("lease").asText(), endsAt));
+      assertThat(reply.path("expires_in_ms").asLong()).isEqualTo(millis);
+      long endsAt = plane.clock.nanos() + reply.path("expires_in_ms").asLong() * 1_000_000;
+      leases.add(new OpenLease(reply.path("lease").asText(), endsAt));
       plane.clock.advance(Duration.ofMillis(10));
     }
-    held.sort(Comparator.comparingLong(Held::endsAt));
-    return held;
+    leases.sort(Comparator.comparingLong(OpenLease::endsAt));
+    return leases;
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"least_load", "cost"})
   void eachLeaseEndsAtTheTimeInItsResponse(String policy) throws Exception {
     DecideFixture plane = fixture(policy);
-    List<Held> held = held(plane);
+    List<OpenLease> leases = leases(plane);
     assertThat(plane.inFlight()).isEqualTo(ABANDONED);
 
     for (int i = 0; i < ABANDONED; ) {
-      long endsAt = held.get(i).endsAt();
+      long endsAt = leases.get(i).endsAt();
       plane.clock.advance(Duration.ofNanos(endsAt - plane.clock.nanos()).minus(NANO));
       assertThat(plane.choices.expireDue()).as("before lease %d", i).isZero();
       assertThat(plane.inFlight()).isEqualTo(ABANDONED - i);
       plane.clock.advance(NANO);
-      int together = (int) held.stream().filter(each -> each.endsAt() == endsAt).count();
+      int together = (int) leases.stream().filter(each -> each.endsAt() == endsAt).count();
       assertThat(plane.choices.expireDue()).as("at lease %d", i).isEqualTo(together);
       i += together;
       assertThat(plane.inFlight()).isEqualTo(ABANDONED - i);
@@ -73,9 +73,9 @@ class AbandonedLeasesTest {
   @Test
   void aReportCountsOnlyBeforeThatTime() throws Exception {
     DecideFixture plane = fixture("least_load");
-    List<Held> held = held(plane);
+    List<OpenLease> leases = leases(plane);
 
-    for (Held each : held) {
+    for (OpenLease each : leases) {
       boolean early = each.lease().hashCode() % 2 == 0;
       long endsAt = each.endsAt() - (early ? 1 : 0);
       if (endsAt > plane.clock.nanos()) {

@@ -28,7 +28,7 @@ class AdaptersOfPlanesTest {
 
   private String decided(String model, int i) throws Exception {
     return plane
-        .decided("{\"hold\":false,\"body\":" + body(model, i) + "}")
+        .decided("{\"reserve\":false,\"body\":" + body(model, i) + "}")
         .path("worker")
         .path("id")
         .asText();

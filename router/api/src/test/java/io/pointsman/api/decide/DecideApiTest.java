@@ -42,7 +42,7 @@ class DecideApiTest {
             "{\"path\":\"/v1/chat/completions\",\"method\":\"POST\",\"headers\":{\"x-session-id\":\"s\"},"
                 + "\"body\":"
                 + CHAT
-                + ",\"ttl_ms\":30000,\"hold\":true}");
+                + ",\"ttl_ms\":30000,\"reserve\":true}");
 
     String id = answer.path("worker").path("id").asText();
     assertThat(answer.path("lease").asText()).isNotEmpty();
@@ -77,7 +77,7 @@ class DecideApiTest {
     DecideFixture plane = new DecideFixture("cache_aware").withWorkers(4);
     JsonNode first = plane.decided(question(CHAT, ""));
 
-    JsonNode again = plane.decided(question(CHAT, ",\"hold\":false"));
+    JsonNode again = plane.decided(question(CHAT, ",\"reserve\":false"));
 
     assertThat(again.path("worker")).isEqualTo(first.path("worker"));
     assertThat(again.path("explanation").path("reason").asText()).isEqualTo("prefix_hit");
@@ -123,10 +123,10 @@ class DecideApiTest {
   }
 
   @Test
-  void withoutHoldThereIsNoLeaseAndNoLoad() throws Exception {
+  void withoutAReservationThereIsNoLeaseAndNoLoad() throws Exception {
     DecideFixture plane = new DecideFixture("least_load").withWorkers(2);
 
-    JsonNode answer = plane.decided(question(CHAT, ",\"hold\":false"));
+    JsonNode answer = plane.decided(question(CHAT, ",\"reserve\":false"));
 
     assertThat(answer.has("lease")).isFalse();
     assertThat(answer.has("expires_in_ms")).isFalse();
@@ -137,7 +137,7 @@ class DecideApiTest {
   @Test
   void underCostAPromptCountsAsCachedWithoutALease() throws Exception {
     DecideFixture cost = new DecideFixture("cost").withWorkers(4);
-    String question = "{\"hold\":false,\"body\":" + LONG + "}";
+    String question = "{\"reserve\":false,\"body\":" + LONG + "}";
     JsonNode first = cost.decided(question);
     cost.clock.advance(Duration.ofMinutes(1));
     JsonNode second = cost.decided(question);
@@ -250,12 +250,16 @@ class DecideApiTest {
       delimiter = '|',
       quoteCharacter = '\0',
       value = {
-        "{|request body: ",
+        "{|request body: ends too early at line 1, column 2 (expected: valid JSON)",
         "[]|request body: not an object",
-        "nonsense|request body: ",
-        "{\"body\":{}}x|request body: ",
+        "nonsense|request body: unexpected character at line 1, column",
+        "{\"exclude\":[@]}|request body: unexpected character at line 1, column 13 (expected:"
+            + " valid",
+        "{\"body\":{}}x|request body: unexpected character at line 1, column 12 (expected: valid",
         "{\"boby\":{}}|boby: unknown field (did you mean body?)",
         "{\"boby\":null}|boby: unknown field (did you mean body?)",
+        "{\"hold\":false}|hold: former name (expected: reserve)",
+        "{\"hold\":null}|hold: former name (expected: reserve)",
         "{\"path\":1}|path: of another type (expected: a string)",
         "{\"path\":\"v1\"}|path: v1 (expected: begins with /)",
         "{\"headers\":[]}|headers: of another type",
@@ -269,7 +273,7 @@ class DecideApiTest {
         "{\"body\":{},\"ttl_ms\":600001}|ttl_ms: 600001 (expected: a whole number, at most 600000)",
         "{\"body\":{},\"ttl_ms\":1.5}|ttl_ms: of another type",
         "{\"body\":{},\"ttl_ms\":99999999999999999999999}|ttl_ms: 99999999999999999999999",
-        "{\"body\":{},\"hold\":\"yes\"}|hold: of another type (expected: true or false)",
+        "{\"body\":{},\"reserve\":\"yes\"}|reserve: of another type (expected: true or false)",
         "{\"body\":{},\"alternatives\":17}|alternatives: 17",
         "{\"body\":{},\"exclude\":\"w\"}|exclude: of another type (expected: a list of strings)"
       })
@@ -293,6 +297,11 @@ class DecideApiTest {
     byte[] wide = question(CHAT, "").getBytes(StandardCharsets.UTF_16);
     assertThat(plane.post(DECIDE, wide).status()).isEqualTo(400);
     assertThat(plane.post(DECIDE, new byte[] {'{', '"', (byte) 0xFF, '"'}).status()).isEqualTo(400);
+    byte[] beyond = {0, 0, (byte) 0xFE, (byte) 0xFF, 0x7F, 0, 0, 0}; // not a character in UTF-32
+    LocalResponse refused = plane.post(DECIDE, beyond);
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(json(refused).path("error").path("message").asText())
+        .isEqualTo("request body: not UTF-8 (expected: valid JSON)");
     assertThat(plane.inFlight()).isZero();
   }
 
@@ -376,7 +385,7 @@ class DecideApiTest {
     plane.decided(question(CHAT, ""));
 
     LocalResponse decided = plane.post(DECIDE, question(CHAT, ""));
-    LocalResponse held = plane.post("/internal/route", CHAT, "x-pointsman-hold", "5000");
+    LocalResponse held = plane.post("/internal/route", CHAT, "x-pointsman-lease-ttl", "5000");
     LocalResponse pointed = plane.post("/internal/route", CHAT);
 
     assertThat(none.status()).isEqualTo(503);
@@ -417,7 +426,8 @@ class DecideApiTest {
       String body = "{\"model\":\"m\",\"prompt\":\"" + i + "\"}";
       chosen.add(
           plane
-              .decided(question(body, ",\"hold\":false,\"headers\":{\"" + header + "\":[\"s1\"]}"))
+              .decided(
+                  question(body, ",\"reserve\":false,\"headers\":{\"" + header + "\":[\"s1\"]}"))
               .path("worker"));
     }
     assertThat(chosen).hasSize(1);

@@ -12,7 +12,7 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -118,7 +118,7 @@ final class DecideFixture implements EngineListener {
             () -> AffinitySettings.DEFAULT,
             () -> true,
             () -> new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
-            null,
+            () -> null,
             () -> ClientQuota.NONE,
             new Prompts(),
             clock::nanos,
@@ -145,15 +145,15 @@ final class DecideFixture implements EngineListener {
 
   private final class Signals implements AnswerLearner {
     @Override
-    public void placed(RoutingRequest request, Lease lease) {}
+    public void placed(RoutingRequest request, LeaseView lease) {}
 
     @Override
-    public void answered(RoutingRequest request, Lease lease) {
-      signals.add(lease.firstTokenAt() - lease.placedAt());
+    public void answered(RoutingRequest request, LeaseView lease, long at) {
+      signals.add(at - lease.placedAt());
     }
 
     @Override
-    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
       signals.add(lease.usage());
     }
 

@@ -125,7 +125,7 @@ class LeasesApiTest {
         "settle|{\"outcome\":1}|outcome: 1 (expected: one of",
         "settle|{\"outcom\":\"failed\"}|outcom: unknown field (did you mean outcome?)",
         "settle|[]|request body: not an object",
-        "settle|{\"outcome\"|request body: ",
+        "settle|{\"outcome\"|request body: ends too early at line 1, column 11 (expected: valid",
         "settle|{\"outcome\":\"failed\",\"failure\":\"x\"}|failure: \"x\" (expected: one of"
             + " connect",
         "settle|{\"outcome\":\"failed\",\"tokens\":{\"prompt\":-1}}|tokens.prompt: -1 (expected:",
@@ -195,7 +195,7 @@ class LeasesApiTest {
       }
       long deserted = 0;
       for (Worker each : many.fleet.snapshot().workers()) {
-        deserted += each.stallState().deserted();
+        deserted += each.deserted();
       }
       assertThat(deserted).isEqualTo(counted);
       int burst = caller == Caller.Kind.PLANE ? FailureEvidence.BURST : 4;

@@ -53,7 +53,7 @@ class NamedLeasesApiTest {
     assertThat(early.status()).isEqualTo(404);
     assertThat(json(early).path("error").path("code").asText()).isEqualTo("lease_not_found");
 
-    assertRefused(route("x-pointsman-hold", "1000", "x-pointsman-lease", ID), "lease_settled");
+    assertRefused(route("x-pointsman-lease-ttl", "1000", "x-pointsman-lease", ID), "lease_settled");
 
     assertThat(plane.inFlight()).isZero();
     assertThat(plane.choices.open()).isZero();
@@ -61,10 +61,10 @@ class NamedLeasesApiTest {
 
   @Test
   void aProxyNamesItsLeaseInInternalRoute() throws Exception {
-    LocalResponse held = route("x-pointsman-hold", "1000", "x-pointsman-lease", ID);
+    LocalResponse held = route("x-pointsman-lease-ttl", "1000", "x-pointsman-lease", ID);
 
     assertThat(json(held).path("lease").asText()).isEqualTo(ID);
-    assertRefused(route("x-pointsman-hold", "1000", "x-pointsman-lease", ID), "lease_exists");
+    assertRefused(route("x-pointsman-lease-ttl", "1000", "x-pointsman-lease", ID), "lease_exists");
     LocalResponse pointed = route("x-pointsman-lease", ID);
     assertThat(pointed.status()).as("nothing shall be held").isEqualTo(200);
     assertThat(json(pointed).has("lease")).isFalse();
@@ -76,7 +76,9 @@ class NamedLeasesApiTest {
       value = {
         "\"lease\":\"short\"|lease: short " + EXPECTED,
         "\"lease\":7|lease: of another type (expected: a string)",
-        "\"lease\":\"" + ID + "\",\"hold\":false|lease: set (expected: no lease if hold is false)"
+        "\"lease\":\""
+            + ID
+            + "\",\"reserve\":false|lease: set (expected: no lease if reserve is false)"
       })
   void anInvalidLeaseIdIs400(String fields, String message) throws Exception {
     LocalResponse response = decide(fields);
@@ -88,7 +90,7 @@ class NamedLeasesApiTest {
 
   @Test
   void anInvalidLeaseHeaderIs400() throws Exception {
-    LocalResponse response = route("x-pointsman-hold", "1000", "x-pointsman-lease", "a b");
+    LocalResponse response = route("x-pointsman-lease-ttl", "1000", "x-pointsman-lease", "a b");
 
     assertThat(response.status()).isEqualTo(400);
     assertThat(json(response).path("error").path("message").asText())

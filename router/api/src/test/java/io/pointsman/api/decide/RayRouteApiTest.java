@@ -280,7 +280,7 @@ class RayRouteApiTest {
   void aProxyThatReportsTheEndGetsALease() throws Exception {
     plane.withWorkers(2);
 
-    String lease = routed(CHAT, "x-pointsman-hold", "5000").path("lease").asText();
+    String lease = routed(CHAT, "x-pointsman-lease-ttl", "5000").path("lease").asText();
 
     assertThat(plane.inFlight()).isEqualTo(1);
     assertThat(
@@ -294,7 +294,7 @@ class RayRouteApiTest {
   void aTooLongLeaseIsShortened() throws Exception {
     plane.withWorkers(1);
 
-    JsonNode held = routed(CHAT, "x-pointsman-hold", "600001");
+    JsonNode held = routed(CHAT, "x-pointsman-lease-ttl", "600001");
 
     assertThat(held.path("expires_in_ms").asLong()).isEqualTo(600_000);
     String lease = held.path("lease").asText();
@@ -305,14 +305,25 @@ class RayRouteApiTest {
 
   @Test
   void aProxyThatReportsTheEndGetsErrorsForItsClients() throws Exception {
-    LocalResponse none = plane.post(ROUTE, CHAT, "x-pointsman-hold", "5000");
-    LocalResponse wrong = plane.post(ROUTE, CHAT, "x-pointsman-hold", "soon");
+    LocalResponse none = plane.post(ROUTE, CHAT, "x-pointsman-lease-ttl", "5000");
+    LocalResponse wrong = plane.post(ROUTE, CHAT, "x-pointsman-lease-ttl", "soon");
 
     assertThat(none.status()).isEqualTo(503);
     assertThat(json(none).path("error").path("code").asText()).isEqualTo("no_workers");
     assertThat(wrong.status()).isEqualTo(400);
     assertThat(json(wrong).path("error").path("message").asText())
-        .isEqualTo("x-pointsman-hold: soon (expected: milliseconds, 1 to 600000)");
+        .isEqualTo("x-pointsman-lease-ttl: soon (expected: milliseconds, 1 to 600000)");
+  }
+
+  /** A proxy with a script of a former version expects a lease. */
+  @Test
+  void theFormerNameOfTheLeaseHeaderIsRefused() throws Exception {
+    plane.withWorkers(1);
+    LocalResponse former = plane.post(ROUTE, CHAT, "x-pointsman-hold", "5000");
+
+    assertThat(former.status()).isEqualTo(400);
+    assertThat(json(former).path("error").path("message").asText())
+        .isEqualTo("x-pointsman-hold: former name (expected: x-pointsman-lease-ttl)");
   }
 
   /** Proxies buffer responses, so client data must not make a response long. */
@@ -324,7 +335,12 @@ class RayRouteApiTest {
     JsonNode served = json(adapters.post(ROUTE, "{}", "serve_multiplexed_model_id", longest));
     LocalResponse echoed =
         adapters.post(
-            ROUTE, "{}", "serve_multiplexed_model_id", longest + "a", "x-pointsman-hold", "5000");
+            ROUTE,
+            "{}",
+            "serve_multiplexed_model_id",
+            longest + "a",
+            "x-pointsman-lease-ttl",
+            "5000");
     LocalResponse flat = adapters.post(ROUTE, "{\"model\":\"" + "a".repeat(70_000) + "\"}");
 
     assertThat(served.path("request_headers").path("serve_multiplexed_model_id").asText())
@@ -345,11 +361,11 @@ class RayRouteApiTest {
     DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
     String body = new ObjectMapper().createObjectNode().put("model", model).toString();
 
-    JsonNode told = json(adapters.post(ROUTE, body));
+    JsonNode reply = json(adapters.post(ROUTE, body));
     JsonNode plain = json(adapters.post(ROUTE, "{\"model\":\"m:a\"}"));
 
-    assertThat(told.has("replica_id")).isTrue();
-    assertThat(told.has("request_headers")).isFalse();
+    assertThat(reply.has("replica_id")).isTrue();
+    assertThat(reply.has("request_headers")).isFalse();
     assertThat(plain.path("request_headers").path("serve_multiplexed_model_id").asText())
         .isEqualTo("m:a");
   }
@@ -358,7 +374,7 @@ class RayRouteApiTest {
   @Test
   void proxiesMayBalanceThemselvesIfEveryWorkerServesTheModel() throws Exception {
     Worker dead = plane.worker("http://a:1", "m");
-    assertThat(plane.post(ROUTE, "{\"model\":\"n\"}", "x-pointsman-hold", "9").headers())
+    assertThat(plane.post(ROUTE, "{\"model\":\"n\"}", "x-pointsman-lease-ttl", "9").headers())
         .as("unknown models are unknown")
         .doesNotContainKey("x-pointsman-unplaced");
     for (int i = 0; i < 10; i++) {
@@ -375,7 +391,7 @@ class RayRouteApiTest {
 
   private boolean unplaced(String model) throws Exception {
     LocalResponse refusal =
-        plane.post(ROUTE, "{\"model\":\"" + model + "\"}", "x-pointsman-hold", "9");
+        plane.post(ROUTE, "{\"model\":\"" + model + "\"}", "x-pointsman-lease-ttl", "9");
     assertThat(refusal.status()).isEqualTo(503);
     assertThat(text(refusal)).contains("none_available");
     assertThat(refusal.headers()).containsKey("retry-after");

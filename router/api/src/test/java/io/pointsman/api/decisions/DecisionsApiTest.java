@@ -182,6 +182,42 @@ class DecisionsApiTest implements EngineListener {
         .isEqualTo(decision.path("candidates").get(0).path("cached_tokens"));
   }
 
+  /** The policy of decode workers does not learn how many tokens engines count. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void bothDecisionsOfARequestShowOneEstimate(boolean decodeFirst) throws Exception {
+    RoutingEngine prefill = engine;
+    for (int i = 0; i < 40; i++) {
+      Lease lease = place(prefix(i).asText(), "m");
+      clock.advance(Duration.ofMillis(80));
+      lease.firstToken();
+      lease.reported(new Usage(2400, 0, 7));
+      lease.succeeded();
+    }
+    RoutingEngine decode = engine("least_load");
+    for (RoutingEngine each : decodeFirst ? List.of(decode, prefill) : List.of(prefill, decode)) {
+      engine = each;
+      RoutingRequest request =
+          RoutingRequest.builder().model("m").prefix(prefix(7).asText()).build();
+      request.named("pair");
+      place(request).succeeded();
+    }
+
+    JsonNode two = decisions("limit=2");
+    assertThat(two.get(0).path("candidates").isEmpty())
+        .isNotEqualTo(two.get(1).path("candidates").isEmpty());
+    JsonNode length = two.get(0).path("expected").path("prompt_tokens");
+    assertThat(length.asInt()).isBetween(2300, 2500);
+    assertThat(two.get(1).path("expected").path("prompt_tokens")).isEqualTo(length);
+
+    RoutingRequest other = RoutingRequest.builder().model("m").prefix(prefix(8).asText()).build();
+    other.named("another");
+    engine = decode;
+    place(other).succeeded();
+    assertThat(decisions("limit=1").get(0).path("expected").path("prompt_tokens").asInt())
+        .isEqualTo(1600);
+  }
+
   @Test
   void longModelNameIsTruncated() throws Exception {
     place(1, "x".repeat(1 << 20)).ignored();
@@ -249,6 +285,15 @@ class DecisionsApiTest implements EngineListener {
     assertThat(answer.status()).isEqualTo(400);
     assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
         .isEqualTo("limit: invalid (expected: 1 to 10000)");
+  }
+
+  @Test
+  void misspeltParameterIsRefused() throws Exception {
+    LocalResponse answer = ask("serch=a");
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
+        .isEqualTo("serch: unknown query parameter (did you mean search?)");
   }
 
   @Test

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Keys of a file: who is admitted, until when, and as whom. */
+/** Keys of a file: admission, expiry, and the caller that a key names. */
 class FileKeysTest {
   private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
   private static final String CLIENT = "pmk-client";

@@ -103,7 +103,7 @@ class ActivityApiTest implements EngineListener {
   }
 
   @Test
-  void causesOfLostHitsAreShownForPoliciesThatPredict() throws Exception {
+  void causesOfCacheMissesAreShownForPoliciesThatPredict() throws Exception {
     CacheMissAttribution sums = new CacheMissAttribution();
     sums.add(100, 80, 30);
     sums.lost(CacheMiss.EVICTED, 50);

@@ -23,7 +23,8 @@ public final class AdminKeys {
           AdminSettings.DEFAULTS.enabled(),
           "Show, add and remove workers over HTTP, on the admin listener.",
           "`false`: only the configuration changes the fleet. While `decide.enabled` is `true`,"
-              + " `GET /workers` then still shows addresses and health.");
+              + " `GET /workers` then still shows addresses and health. A reload that sets it"
+              + " answers later calls with 404, also on open connections.");
 
   public static final Key<Duration> ADD_TIMEOUT =
       Key.of(
@@ -39,7 +40,7 @@ public final class AdminKeys {
           integer(1, 1024),
           AdminSettings.DEFAULTS.dataParallelSize(),
           "Number of data-parallel ranks of an engine that is added over HTTP.",
-          "Above `1`: each rank is a worker. The router selects the rank with the header"
+          "`2` or more: each rank is a worker. The router selects the rank with the header"
               + " `X-data-parallel-rank`.");
 
   public static final Key<Boolean> STACK_ENDPOINTS =
@@ -87,7 +88,8 @@ public final class AdminKeys {
           "Random share of decisions that are explained and kept for `GET /decisions`. In addition"
               + " the first 32 decisions are explained, and then up to 2 per second.",
           "`0`: only if a caller of `/v1/decide` asks for it. Each explained decision costs a"
-              + " prediction for every worker.");
+              + " prediction for every worker. The router also reads the answers of explained"
+              + " decisions.");
 
   public static final Key<Integer> DECISIONS_KEEP =
       Key.of(

@@ -57,9 +57,9 @@ public final class BatchKeys {
           "batch.max-share",
           decimal(BatchSettings.LEAST_SHARE, 1),
           DEFAULTS.maxShare(),
-          "Maximum share of the store for one client, if keys or certificates distinguish clients:"
-              + " of `batch.max-total`, of the number of files, and of the batches that are stored,"
-              + " unfinished or running.",
+          "Maximum share of the store for one client, if keys or certificates distinguish clients."
+              + " It applies to three limits: bytes (`batch.max-total`); the number of files; and"
+              + " batches (stored, unfinished, or running).",
           "`1`: one client can fill the store, and others can then store nothing.");
 
   public static final Key<Integer> MAX_REQUESTS =

@@ -14,7 +14,7 @@ import java.util.List;
 
 /** Keys of the decision service for other proxies. */
 public final class DecideKeys {
-  private static final ExternalLeaseSettings HOLD = ExternalLeaseSettings.DEFAULTS;
+  private static final ExternalLeaseSettings LEASES = ExternalLeaseSettings.DEFAULTS;
 
   public static final Key<Boolean> ENABLED =
       Key.of(
@@ -23,7 +23,8 @@ public final class DecideKeys {
           DecideSettings.DEFAULTS.enabled(),
           "Let other proxies ask for decisions with `/v1/decide`, `/v1/leases` and"
               + " `/internal/route`, on the admin listener.",
-          "`false`: the router answers `/internal/route` with 501.");
+          "`false`: the router answers `/internal/route` with 501. After a reload that sets it,"
+              + " open leases end at their time, because their proxies cannot report.");
 
   public static final Key<String> API_KEY =
       Key.of(
@@ -48,15 +49,16 @@ public final class DecideKeys {
       Key.of(
           "decide.max-leases",
           integer(1, ExternalLeaseSettings.MOST_LEASES),
-          HOLD.maxLeases(),
+          LEASES.maxLeases(),
           "Maximum number of open leases of other proxies. Above it, `/v1/decide` answers 503.",
-          "A low value refuses proxies with many streams. Each open lease costs about 200 bytes.");
+          "A low value refuses proxies with many streams. Each open lease costs about 200 bytes. A"
+              + " reload with a lower value ends no lease.");
 
   public static final Key<Double> MAX_SHARE =
       Key.of(
           "decide.max-share",
           decimal(0.001, 1),
-          HOLD.maxShare(),
+          LEASES.maxShare(),
           "Maximum share of `decide.max-leases` for one kind of callers: proxies with"
               + " `decide.api-key` or SPOE, administrators, and callers without a key.",
           "`1`: callers of one kind can shut out the others.");
@@ -65,7 +67,7 @@ public final class DecideKeys {
       Key.of(
           "decide.failure-share",
           decimal(0, 1),
-          HOLD.failureShare(),
+          LEASES.failureShare(),
           "Share of leases of proxies with `decide.api-key` for which failures count against"
               + " workers, after the first 16. Failures that others report never count.",
           "`0`: no reported failure counts. `1`: a faulty proxy can open every circuit breaker.");
@@ -74,7 +76,7 @@ public final class DecideKeys {
       Key.of(
           "decide.ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
-          HOLD.standardTtl(),
+          LEASES.standardTtl(),
           "Default duration of a lease; the proxy can set another one and can renew the lease.",
           "With a low value, leases end while their requests still run. With a high value, leases"
               + " of failed proxies count for longer.");
@@ -83,7 +85,7 @@ public final class DecideKeys {
       Key.of(
           "decide.max-ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
-          HOLD.maxTtl(),
+          LEASES.maxTtl(),
           "Maximum duration of a lease without renewal. Longer values are reduced to this one, but"
               + " `/v1/decide` refuses a longer `ttl_ms` with 400.",
           "With a low value, proxies must renew leases often. With a high value, leases of failed"
@@ -93,7 +95,7 @@ public final class DecideKeys {
       Key.of(
           "decide.max-lifetime",
           duration(Duration.ofMillis(1), Duration.ofDays(7)),
-          HOLD.maxLifetime(),
+          LEASES.maxLifetime(),
           "Maximum total duration of a lease, including all renewals.",
           "With a low value, running streams stop counting. With a high value, a faulty proxy can"
               + " renew a lease for very long.");
@@ -105,8 +107,8 @@ public final class DecideKeys {
           DecideSettings.DEFAULTS.spoeAddress(),
           "Address where HAProxy asks for decisions by SPOE, over persistent connections."
               + " `pointsman haproxy` gets this address from the router.",
-          "Anyone who reaches this address can take leases. Empty: no SPOE; HAProxy asks over"
-              + " HTTP.");
+          "Anyone who reaches this address can take leases. Empty: `pointsman haproxy` does not"
+              + " start.");
 
   private DecideKeys() {}
 

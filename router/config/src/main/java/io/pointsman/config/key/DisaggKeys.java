@@ -31,7 +31,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Keys of prefill and decode on separate workers. */
+/**
+ * Keys of prefill and decode on separate workers. It is long because each key has its text of the
+ * reference page.
+ */
 public final class DisaggKeys {
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final Duration DAY = Duration.ofHours(24);
@@ -101,7 +104,7 @@ public final class DisaggKeys {
       Key.of(
           ROOT + "cached-share",
           decimal(0.01, 2),
-          SPLIT.heldShare(),
+          SPLIT.cachedShare(),
           "Skip prefill workers if a decode worker has at least this share of the prompt in its"
               + " cache.",
           "A low value lets decode workers compute a large part of the prompt. Above `1`: prefill"

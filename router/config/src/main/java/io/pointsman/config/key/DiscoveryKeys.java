@@ -30,8 +30,9 @@ public final class DiscoveryKeys {
           "Names in DNS that stand for workers: each address of `{name: N, port: P}`, or each SRV"
               + " record of `{name: N, srv: true}`. Further keys: `interval` (default 30s), `tries`"
               + " (default 3), and those of a worker, such as `model`, `role`, `labels`.",
-          "An answer with a shorter TTL is renewed when the TTL ends. A worker leaves after"
-              + " `tries` answers in a row without it. A failed lookup changes nothing.");
+          "If the TTL of an answer is shorter than `interval`, the router asks again when it ends."
+              + " A worker leaves after `tries` answers in a row without it. A failed lookup"
+              + " changes nothing.");
 
   private DiscoveryKeys() {}
 

@@ -29,8 +29,10 @@ public final class FleetKeys {
           "max-workers",
           integer(1, 65_536),
           FleetSettings.DEFAULTS.maxWorkers(),
-          "Maximum number of workers.",
-          "Each possible worker costs a few bytes, even if unused.");
+          "Maximum number of workers. A running router takes a lower value if it has no more"
+              + " workers. It takes a higher one up to 16,384 without a restart, or up to its"
+              + " value at the start.",
+          "Above 16,384, each possible worker costs about 150 bytes, even if unused.");
 
   public static final Key<HealthAnswer> HEALTH_ANSWER =
       Key.of(
@@ -228,9 +230,9 @@ public final class FleetKeys {
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.patience(),
           "Time for which all streams on a worker can be silent before the worker gets no new"
-              + " requests. `stall.per-thousand-tokens` adds to it. Without a stream, four or more"
-              + " requests must be silent for `stall.max-patience`. It is also the time over which"
-              + " four clients must leave without a byte.",
+              + " requests. `stall.per-thousand-tokens` adds to it. The worker is also excluded if"
+              + " four clients leave it without a byte, the first and the last at least this time"
+              + " apart. For three clients that waited longer than usual, 3 s are enough.",
           "A low value excludes engines that are only slow.");
 
   public static final Key<Duration> STALL_PER_THOUSAND =
@@ -247,8 +249,9 @@ public final class FleetKeys {
       Key.of(
           "stall.max-patience",
           duration(MILLI, DAY),
-          StallSettings.DEFAULTS.most(),
-          "Maximum time without progress in total, at least `stall.patience`.",
+          StallSettings.DEFAULTS.maxPatience(),
+          "Maximum time without progress in total, at least `stall.patience`. If a worker has no"
+              + " stream, four or more requests that are all silent for this time exclude it.",
           "With a high value, the router detects an engine late that hangs with many prompts.");
 
   public static final Key<Duration> SLOW_START =

@@ -16,9 +16,9 @@ public final class FormerKeys {
 
   private static final List<Former> ALL =
       List.of(
-          of("limits.hold-beyond", "--hold-beyond", FrontKeys.DEFER_BEYOND),
-          of("limits.hold-longest", "--hold-longest", FrontKeys.DEFER_AT_MOST),
-          of("limits.hold-without-worker", "--hold-without-worker", FrontKeys.DEFER_WITHOUT_WORKER),
+          of("limits.hold-beyond", "--hold-beyond", QueueKeys.DEFER_BEYOND),
+          of("limits.hold-longest", "--hold-longest", QueueKeys.DEFER_AT_MOST),
+          of("limits.hold-without-worker", "--hold-without-worker", QueueKeys.DEFER_WITHOUT_WORKER),
           of("disaggregation.held-share", DisaggKeys.CACHED_SHARE),
           of("disaggregation.decode-serves-whole", DisaggKeys.DECODE_CAN_PREFILL),
           of("disaggregation.prefill-serves-whole", DisaggKeys.PREFILL_CAN_DECODE),

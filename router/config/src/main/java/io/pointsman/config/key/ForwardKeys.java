@@ -282,7 +282,7 @@ public final class ForwardKeys {
           bool(),
           UPSTREAM.keys().replace(),
           "Send `api-key` in place of the client's Authorization and X-Api-Key headers. Workers"
-              + " without a right to `api-key` then get no key.",
+              + " that may not get `api-key` (see `api-key-origins`) then get no key.",
           "`true`: clients with other keys, or with invalid ones, can reach the engines, and"
               + " engines cannot identify clients.");
 

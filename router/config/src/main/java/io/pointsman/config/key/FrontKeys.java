@@ -6,29 +6,23 @@ import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.durationOrOff;
-import static io.pointsman.config.value.ValueTypes.durationOrSwitch;
 import static io.pointsman.config.value.ValueTypes.integer;
-import static io.pointsman.config.value.ValueTypes.modelQueues;
 import static io.pointsman.config.value.ValueTypes.text;
 import static io.pointsman.config.value.ValueTypes.texts;
 
-import io.pointsman.config.value.ModelQueue;
-import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
-import io.pointsman.proxy.ProxySettings;
-import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.settings.BodyDecoding;
 import io.pointsman.proxy.settings.ClientLimits;
-import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
-import io.pointsman.proxy.wire.ForwardedSettings;
-import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
-/** Keys of the client side: listener, limits, headers. */
+/**
+ * Keys of the client side: listener, and limits of connections and bodies. {@link QueueKeys} and
+ * {@link HeaderKeys} are also of the client side.
+ */
 public final class FrontKeys {
   public static final Key<String> HOST =
       Key.of(
@@ -58,10 +52,9 @@ public final class FrontKeys {
               + " `localhost`, names without a dot, and names in `.localhost`, `.local` and"
               + " `.internal`. The router answers a request with another name in `Host` with 403."
               + " The metrics port accepts the listed names too.",
-          "An empty list: only a listener on the loopback without keys of clients refuses other"
-              + " names, if `Host` has its own port. A web page with a name that resolves to the"
-              + " loopback sends that. A name that strangers control lets their web pages use the"
-              + " router.");
+          "Empty: only a loopback listener without client keys refuses other names, and only if the"
+              + " port in `Host` is its own. This stops DNS rebinding. A name that strangers"
+              + " control lets their web pages use the router.");
 
   public static final Key<Integer> BACKLOG =
       Key.of(
@@ -259,316 +252,32 @@ public final class FrontKeys {
               + " choose the ids of responses. Set it if clients are trusted, for example another"
               + " router.");
 
-  public static final Key<Integer> MAX_CONCURRENT =
-      Key.of(
-              "limits.max-concurrent-requests",
-              integer(0, 10_000_000),
-              AdmissionSettings.DEFAULTS.maxConcurrentRequests(),
-              "Maximum number of requests in progress. A request counts until its response ends."
-                  + " Excess requests wait in the queue.",
-              "`0`: no limit. A low value makes clients wait although workers are idle.")
-          .flag("--max-concurrent-requests");
-
-  public static final Key<Integer> RATE_PER_SECOND =
-      Key.of(
-              "limits.rate-per-second",
-              integer(0, 10_000_000),
-              AdmissionSettings.DEFAULTS.ratePerSecond(),
-              "Maximum average request rate per second. Excess requests wait in the queue. A burst"
-                  + " can have `limits.max-concurrent-requests` requests; if that is `0`, one"
-                  + " second's worth.",
-              "`0`: no limit. A low value makes clients wait although workers are idle.")
-          .flag("--rate-per-second");
-
-  public static final Key<Integer> QUEUE_SIZE =
-      Key.of(
-              "limits.queue-size",
-              integer(0, 1_000_000),
-              AdmissionSettings.DEFAULTS.queueSize(),
-              "Maximum number of requests in the queue. In a full queue, the last request of the"
-                  + " lowest priority, of the client with most requests there, is refused with"
-                  + " `limits.queue-full-status`. It can be the new one.",
-              "`0`: no queue; excess requests are refused at once. With a high value, clients wait"
-                  + " up to `limits.queue-timeout`.")
-          .flag("--queue-size");
-
-  public static final Key<Integer> QUEUE_FULL_STATUS =
-      Key.of(
-              "limits.queue-full-status",
-              integer(400, 599),
-              AdmissionSettings.DEFAULTS.queueFullStatus(),
-              "HTTP status of the answer when the queue is full.",
-              "Most clients retry both 429 and 503. Some count them separately in their metrics.")
-          .flag("--queue-full-status");
-
-  public static final Key<Duration> QUEUE_TIMEOUT =
-      Key.of(
-              "limits.queue-timeout",
-              duration(Duration.ofMillis(1), Duration.ofHours(24)),
-              AdmissionSettings.DEFAULTS.queueTimeout(),
-              "Maximum time in the queue. Then the router answers with"
-                  + " `limits.queue-timeout-status`.",
-              "A low value refuses requests early in bursts. A high value makes clients wait long"
-                  + " before they learn of an overload.")
-          .flag("--queue-timeout");
-
-  public static final Key<Integer> QUEUE_TIMEOUT_STATUS =
-      Key.of(
-              "limits.queue-timeout-status",
-              integer(400, 599),
-              AdmissionSettings.DEFAULTS.queueTimeoutStatus(),
-              "HTTP status of the answer after `limits.queue-timeout`.",
-              "408 makes some clients retry at once.")
-          .flag("--queue-timeout-status");
-
-  public static final Key<Priority> MAX_PRIORITY =
-      Key.of(
-          "limits.max-priority",
-          constant(Priority.class),
-          AdmissionSettings.DEFAULTS.maxPriority(),
-          "Highest priority in the queue that a client can choose by the header"
-              + " `x-pointsman-priority` (`high`, `normal` or `low`), if its key has none of its"
-              + " own. Requests without the header have the priority of their key, else `normal`.",
-          "`high`: clients can pass all others. `low`: clients without a key of their own wait"
-              + " behind those with one.");
-
-  public static final Key<Double> HIGH_SHARE =
-      Key.of(
-          "limits.high-priority-share",
-          decimal(0, 0.5),
-          AdmissionSettings.DEFAULTS.highShare(),
-          "Share of `limits.max-concurrent-requests` that only requests of high priority can use,"
-              + " for a minute after each of them; rounded up.",
-          "`0`: a request of high priority waits until another request ends. With a high value,"
-              + " other clients get less.");
-
-  public static final Key<List<ModelQueue>> MODEL_QUEUES =
-      Key.of(
-          "limits.models",
-          modelQueues(integer(1, 10_000_000), integer(0, 1_000_000), integer(400, 599)),
-          List.of(),
-          "Models with a queue of their own: a list of groups with `model`,"
-              + " `max-concurrent-requests`, `queue-size` and `queue-full-status`. The last two"
-              + " default to the values for all models.",
-          "Requests for these models and their adapters use only their own queue. They do not count"
-              + " towards `limits.rate-per-second`. All other models share the common queue.");
-
-  public static final Key<Duration> DEFER_BEYOND =
-      Key.of(
-              "queue.defer-beyond",
-              duration(Duration.ZERO, Duration.ofMinutes(1)),
-              DeferralSettings.DEFAULTS.beyond(),
-              "Defer a request in the router while every worker is full and the predicted wait on"
-                  + " each worker exceeds this time. A worker is full if a whole further step of"
-                  + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
-                  + " if it reports its KV memory and has none for the prompt. Deferred requests"
-                  + " with the fewest uncached tokens are placed first. This needs a policy that"
-                  + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
-                  + " requests are deferred. If one more arrives, the first one deferred for its"
-                  + " model is placed. Only requests that the router forwards to a single worker"
-                  + " are deferred; `/v1/decide`, HAProxy and nginx get their decision at once.",
-              "`0`: no request is deferred. With a high value, more requests wait at a worker that"
-                  + " was chosen early. Set `0` if a worker URL is a load balancer in front of"
-                  + " several engines.")
-          .flag("--defer-beyond");
-
-  public static final Key<Duration> DEFER_AT_MOST =
-      Key.of(
-              "queue.defer-at-most",
-              duration(Duration.ofMillis(1), Duration.ofHours(1)),
-              DeferralSettings.DEFAULTS.longest(),
-              "Maximum time for which a request is deferred. Then it is placed on the worker with"
-                  + " the lowest cost, even if that worker is full.",
-              "A low value gives up the benefit of deferral when the load exceeds the capacity. A"
-                  + " high value delays prompts that do not fit into any worker's memory, while"
-                  + " other prompts pass them.")
-          .flag("--defer-at-most");
-
-  public static final Key<Duration> DEFER_WITHOUT_WORKER =
-      Key.of(
-              "queue.defer-without-worker",
-              duration(Duration.ZERO, Duration.ofHours(1)),
-              DeferralSettings.DEFAULTS.withoutWorker(),
-              "Defer a request for at most this time while no worker is available for it: none is"
-                  + " registered, healthy or awake, or its models are not known yet. Use it for"
-                  + " rollouts and for models that are scaled to zero. At most `limits.queue-size`"
-                  + " requests are deferred; further ones get 503. Deferred requests count in"
-                  + " `limits.max-concurrent-requests`. `GET /readiness` is then 200 without"
-                  + " workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
-              "`0`: 503 with `Retry-After` at once. With a high value, clients wait long if an"
-                  + " engine does not come back.")
-          .flag("--defer-without-worker");
-
-  public static final Key<Boolean> WAKE_SLEEPING =
-      Key.of(
-              "queue.wake-sleeping",
-              bool(),
-              false,
-              "Call `POST /wake_up` of one engine if a request waits for a model with only sleeping"
-                  + " workers. Needs `queue.defer-without-worker`, which must be longer than the"
-                  + " engine needs to load its weights.",
-              "`false`: a sleeping engine gets requests after somebody else has woken it.")
-          .flag("--wake-sleeping");
-
-  public static final Key<Duration> SSE_KEEPALIVE =
-      Key.of(
-          "sse-keepalive",
-          durationOrSwitch(Duration.ofMillis(100), Duration.ofHours(1), Duration.ofSeconds(15)),
-          ProxySettings.DEFAULTS.sseKeepalive(),
-          "Send a comment on an event stream after this time without data. This keeps proxies and"
-              + " load balancers from closing an idle connection.",
-          "`off`: no comments. A low value costs bytes on every waiting stream.");
-
-  public static final Key<List<String>> REQUEST_ID_HEADERS =
-      Key.of(
-              "headers.request-id",
-              texts("<name>", "header names"),
-              HeaderSettings.DEFAULTS.requestIdHeaders(),
-              "Request headers that can contain the request id, in order; the first one present is"
-                  + " used. The response returns the id in `x-request-id`.",
-              "An empty list: the router generates every id.")
-          .flag("--request-id-headers");
-
-  public static final Key<String> SESSION_HEADER =
-      Key.of(
-              "headers.session",
-              text("<name>", "a header name", false),
-              AffinitySettings.DEFAULT.sessionHeader(),
-              "Request header that contains the session id. Upper and lower case are equal, and so"
-                  + " are `-` and `_`.",
-              "If the header is missing, the router looks at other well-known session headers and"
-                  + " body fields.")
-          .flag("--session-header");
-
-  public static final Key<String> SESSION_FIELD =
-      Key.of(
-          "headers.session-field",
-          text("<name>", "a name", true),
-          AffinitySettings.DEFAULT.sessionField(),
-          "Body field that contains the session id if the header `headers.session` is missing.",
-          "If you set it, no other header or field is used. Empty: all well-known headers and"
-              + " fields are used.");
-
-  public static final Key<List<String>> OWNER_HEADERS =
-      Key.of(
-              "headers.owner",
-              texts("<name>", "header names"),
-              AffinitySettings.DEFAULT.ownerHeaders(),
-              "Request headers that contain a user or tenant id, in order. The id is used as"
-                  + " session id if the request has no session header; it comes before body"
-                  + " fields.",
-              "An empty list: only session headers and body fields are used.")
-          .flag("--owner-headers");
-
-  public static final Key<List<String>> AFFINITY_REQUEST_HEADERS =
-      Key.of(
-              "headers.affinity-last",
-              texts("<name>", "header names"),
-              AffinitySettings.DEFAULT.requestHeaders(),
-              "Request headers with a value that is new in every request, in order. Hash policies"
-                  + " use the value if nothing else identifies the request. It never starts a"
-                  + " session.",
-              "An empty list: hash policies use the prompt instead.")
-          .flag("--affinity-last-headers");
-
-  public static final Key<Boolean> WORKER_HEADER =
-      Key.of(
-              "headers.worker",
-              bool(),
-              HeaderSettings.DEFAULTS.workerHeader(),
-              "Return the worker that served a request in the response header"
-                  + " `x-pointsman-worker`.",
-              "`false` hides the workers from clients.")
-          .flag("--worker-header");
-
-  public static final Key<Boolean> CORS_ENABLED =
-      Key.of(
-          "cors.enabled",
-          bool(),
-          CorsSettings.DEFAULTS.enabled(),
-          "Allow web pages from other origins to call the router.",
-          "`false`: preflight requests (`OPTIONS`) go to the engines, and permissions of engines"
-              + " (`Access-Control-*`) are removed.");
-
-  public static final Key<List<String>> CORS_ORIGINS =
-      Key.of(
-          "cors.allowed-origins",
-          texts("<origin>", "origins such as https://chat.example"),
-          CorsSettings.DEFAULTS.allowedOrigins(),
-          "Origins that can call the router if `cors.enabled` is `true`. They may send every header"
-              + " and use every path.",
-          "An empty list allows every origin, but not on the router's own paths, for example"
-              + " `/workers`. `/health`, `/liveness`, `/readiness` and `/v1/models` are open to"
-              + " all.");
-
-  public static final Key<Boolean> FORWARDED_SEND =
-      Key.of(
-          "forwarded.send",
-          bool(),
-          ForwardedSettings.DEFAULTS.sent(),
-          "Send the client's address to workers, in `X-Forwarded-For`, `X-Forwarded-Proto` and"
-              + " `X-Real-IP`. The client's own values count only if it is one of"
-              + " `forwarded.trusted-proxies`.",
-          "`false`: workers get none of these headers, and no `Forwarded`.");
-
-  public static final Key<List<String>> TRUSTED_PROXIES =
-      Key.of(
-          "forwarded.trusted-proxies",
-          texts("<network>", "networks such as 10.0.0.0/8"),
-          List.of(),
-          "Addresses and networks of proxies in front of the router. The router adds its client's"
-              + " address to their `X-Forwarded-For` and `Forwarded`, and keeps their other"
-              + " headers of this kind.",
-          "An empty list: headers of this kind from any client are replaced. A network with"
-              + " clients in it: these clients can name any address as theirs.");
-
   private FrontKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(
-        HOST,
-        PORT,
-        HOST_NAMES,
-        BACKLOG,
-        MAX_CONNECTIONS,
-        MAX_CONNECTIONS_PER_ADDRESS,
-        MAX_BODY,
-        MAX_BUFFERED_BODY,
-        MAX_BUFFERED_TOTAL,
-        MAX_BUFFERED_SHARE,
-        MIN_UPLOAD_RATE,
-        UPLOAD_GRACE,
-        EVICT_IDLE,
-        SEARCHES_PER_SECOND,
-        MAX_HEADER,
-        MAX_URI,
-        STANDARD_METHODS,
-        MAX_CONCURRENT,
-        RATE_PER_SECOND,
-        QUEUE_SIZE,
-        QUEUE_FULL_STATUS,
-        QUEUE_TIMEOUT,
-        QUEUE_TIMEOUT_STATUS,
-        MAX_PRIORITY,
-        HIGH_SHARE,
-        MODEL_QUEUES,
-        DEFER_BEYOND,
-        DEFER_AT_MOST,
-        DEFER_WITHOUT_WORKER,
-        WAKE_SLEEPING,
-        STRICT_VALIDATION,
-        BODY_DECODING,
-        FORWARD_HANDOVERS,
-        SSE_KEEPALIVE,
-        REQUEST_ID_HEADERS,
-        SESSION_HEADER,
-        SESSION_FIELD,
-        OWNER_HEADERS,
-        AFFINITY_REQUEST_HEADERS,
-        WORKER_HEADER,
-        FORWARDED_SEND,
-        TRUSTED_PROXIES,
-        CORS_ENABLED,
-        CORS_ORIGINS);
+    return Stream.of(
+            List.<Key<?>>of(
+                HOST,
+                PORT,
+                HOST_NAMES,
+                BACKLOG,
+                MAX_CONNECTIONS,
+                MAX_CONNECTIONS_PER_ADDRESS,
+                MAX_BODY,
+                MAX_BUFFERED_BODY,
+                MAX_BUFFERED_TOTAL,
+                MAX_BUFFERED_SHARE,
+                MIN_UPLOAD_RATE,
+                UPLOAD_GRACE,
+                EVICT_IDLE,
+                SEARCHES_PER_SECOND,
+                MAX_HEADER,
+                MAX_URI,
+                STANDARD_METHODS),
+            QueueKeys.all(),
+            List.<Key<?>>of(STRICT_VALIDATION, BODY_DECODING, FORWARD_HANDOVERS),
+            HeaderKeys.all())
+        .flatMap(List::stream)
+        .toList();
   }
 }

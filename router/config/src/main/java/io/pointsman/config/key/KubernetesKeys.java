@@ -97,7 +97,7 @@ public final class KubernetesKeys {
           DEFAULTS.modelKey(),
           "Annotation or label of a pod with the models that it serves, separated by commas. An"
               + " annotation wins.",
-          "Empty, or an object without it: the engine is asked.");
+          "Without the annotation or label, the router asks the engine.");
 
   public static final Key<String> ALIASES_LABEL =
       Key.of(
@@ -124,7 +124,7 @@ public final class KubernetesKeys {
           integer(1, 1024),
           DEFAULTS.dataParallelSize(),
           "Number of data-parallel ranks of the engine in each pod.",
-          "Above `1`: each rank is a worker. The router selects the rank with the header"
+          "`2` or more: each rank is a worker. The router selects the rank with the header"
               + " `X-data-parallel-rank`.");
 
   public static final Key<String> URL =

@@ -72,7 +72,8 @@ public final class OperationKeys {
           bool(),
           MetricsSettings.DEFAULTS.enabled(),
           "Serve Prometheus metrics on a port of their own.",
-          "`false`: this port is not opened.");
+          "`false`: this port is not opened. A reload that sets it closes the port with its"
+              + " connections. The router counts on, so counters continue after a later `true`.");
 
   public static final Key<String> METRICS_HOST =
       Key.of(
@@ -96,7 +97,8 @@ public final class OperationKeys {
           bool(),
           MetricsSettings.DEFAULTS.vllmRouterNames(),
           "Also provide metrics under the names of vllm-router.",
-          "`true` adds a few series for each worker.");
+          "`true` adds a few series for each worker. After a reload that sets it, counts that only"
+              + " these names have begin at 0.");
 
   public static final Key<Boolean> METRICS_LIKE_STACK =
       Key.of(
@@ -105,7 +107,8 @@ public final class OperationKeys {
           MetricsSettings.DEFAULTS.likeProductionStack(),
           "Also provide metrics as the router of the vLLM production stack does: under its names,"
               + " and with `GET /metrics` on the client port.",
-          "`true`: every client can read them.");
+          "`true`: every client can read them. After a reload that sets it, counts that only these"
+              + " names have begin at 0.");
 
   public static final Key<LogSettings.Level> LOG_LEVEL =
       Key.of(

@@ -260,10 +260,11 @@ public final class RoutingKeys {
           new AliasType(),
           Map.of(),
           "Further names of models: a group of `alias: model`. The router replaces the name in the"
-              + " JSON body; the response has the engine's name. `GET /v1/models` lists both if"
-              + " `models.merged` is on.",
-          "An alias hides a model of the same name. Forms and bodies that a client compresses keep"
-              + " their name, and so do requests that another proxy forwards.");
+              + " JSON body, and in the query of `/v1/realtime`; the response has the engine's"
+              + " name. `GET /v1/models` lists both if `models.merged` is on.",
+          "An alias hides a model of the same name. Forms, and bodies that a client compresses,"
+              + " keep their name: there an alias is an unknown model. So do requests that another"
+              + " proxy forwards.");
 
   public static final Key<String> PRIORITY_HEADER =
       Key.of(

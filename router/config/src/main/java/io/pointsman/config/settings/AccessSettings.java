@@ -77,7 +77,11 @@ public record AccessSettings(
       String problem = WorkerSpec.problemOfUrl(url);
       if (problem != null) {
         throw new IllegalArgumentException(
-            "api-key-origins: " + url + ": " + problem + " (expected: http://host:port)");
+            "api-key-origins: "
+                + WorkerSpec.shown(url)
+                + ": "
+                + problem
+                + " (expected: http://host:port)");
       }
     }
     allowedPaths = List.copyOf(allowedPaths);
@@ -87,11 +91,6 @@ public record AccessSettings(
             "paths.allow: " + path + " (expected: api, /path or /path/*)");
       }
     }
-  }
-
-  /** Copy with the parts of {@code next} that can change at run time: all but TLS. */
-  public AccessSettings withLive(AccessSettings next) {
-    return next.with().tls(tls).build();
   }
 
   /** True if all callers of the admin listener need a certificate. */

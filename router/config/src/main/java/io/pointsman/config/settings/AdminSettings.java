@@ -44,16 +44,6 @@ public record AdminSettings(
           "",
           Duration.ofMinutes(10));
 
-  /** Copy with the parts of {@code next} that a running router can take over. */
-  public AdminSettings withLive(AdminSettings next) {
-    return with()
-        .addTimeout(next.addTimeout)
-        .dataParallelSize(next.dataParallelSize)
-        .healthAnswer(next.healthAnswer)
-        .controlTimeout(next.controlTimeout)
-        .build();
-  }
-
   public AdminSettings {
     requireNonNull(addTimeout, "addTimeout");
     requireNonNull(healthAnswer, "healthAnswer");

@@ -3,6 +3,9 @@ package io.pointsman.config.settings;
 import static java.util.Objects.requireNonNull;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 
 /**
@@ -70,6 +73,21 @@ public record BatchSettings(
     if (requestTimeout.toMillis() < 1) {
       throw new IllegalArgumentException(
           "requestTimeout: " + requestTimeout + " (expected: at least 1 ms)");
+    }
+  }
+
+  /** True if both are in use with the same directory, in any spelling. */
+  public boolean sharesStore(BatchSettings other) {
+    if (!enabled || !other.enabled) {
+      return false;
+    }
+    Path own = Path.of(directory).toAbsolutePath().normalize();
+    Path others = Path.of(other.directory).toAbsolutePath().normalize();
+    try {
+      return own.equals(others) || Files.isSameFile(own, others);
+    } catch (IOException e) {
+      // A directory that is absent has no store yet.
+      return false;
     }
   }
 

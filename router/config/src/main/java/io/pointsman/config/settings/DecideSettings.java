@@ -8,32 +8,17 @@ import io.pointsman.engine.choice.ExternalLeaseSettings;
  * Settings of the decision service for external proxies.
  *
  * @param enabled true if the endpoints exist
- * @param hold limits of leases
+ * @param leases limits of leases
  * @param spoeAddress {@code host:port} for HAProxy's own protocol, SPOE; empty: no SPOE
  */
-public record DecideSettings(boolean enabled, ExternalLeaseSettings hold, String spoeAddress) {
+public record DecideSettings(boolean enabled, ExternalLeaseSettings leases, String spoeAddress) {
   private static final int MOST_PORT = 65_535;
 
   public static final DecideSettings DEFAULTS =
       new DecideSettings(true, ExternalLeaseSettings.DEFAULTS, "");
 
-  /** Copy with the parts of {@code next} that can change at run time: most limits of leases. */
-  public DecideSettings withLive(DecideSettings next) {
-    ExternalLeaseSettings limits = next.hold;
-    return new DecideSettings(
-        enabled,
-        new ExternalLeaseSettings(
-            hold.maxLeases(),
-            limits.standardTtl(),
-            limits.maxTtl(),
-            limits.maxLifetime(),
-            limits.maxShare(),
-            limits.failureShare()),
-        spoeAddress);
-  }
-
   public DecideSettings {
-    requireNonNull(hold, "hold");
+    requireNonNull(leases, "leases");
     requireNonNull(spoeAddress, "spoeAddress");
     if (!enabled && !spoeAddress.isEmpty()) {
       throw new IllegalArgumentException(

@@ -35,7 +35,7 @@ public record DisaggSettings(
   public static final String OFF = "off";
 
   /** A cached share of the prompt that is never reached: prefill is never skipped. */
-  public static final double NEVER_HELD = 2;
+  public static final double NEVER_CACHED = 2;
 
   public static final DisaggSettings DEFAULTS =
       new DisaggSettings(
@@ -72,8 +72,8 @@ public record DisaggSettings(
         "uncached-threshold: " + split.uncachedThreshold() + " (expected: 0",
         protocol);
     refuse(
-        split.heldShare() <= 1,
-        "cached-share: " + split.heldShare() + " (expected: above 1",
+        split.cachedShare() <= 1,
+        "cached-share: " + split.cachedShare() + " (expected: above 1",
         protocol);
   }
 
@@ -85,14 +85,6 @@ public record DisaggSettings(
               + protocol
               + ", because its engines cannot serve a request without a transfer)");
     }
-  }
-
-  /**
-   * The settings that a running router can take over: all of {@code next}, unless it switches
-   * disaggregation on or off.
-   */
-  public DisaggSettings withLive(DisaggSettings next) {
-    return enabled() == next.enabled() ? next : this;
   }
 
   public boolean enabled() {

@@ -25,12 +25,6 @@ public record MetricsSettings(
   public static final MetricsSettings DEFAULTS =
       new MetricsSettings(true, "127.0.0.1", 29_000, false, false, ServerTlsSettings.OFF);
 
-  /** Copy with the parts of {@code next} that can change at run time: the address. */
-  public MetricsSettings withLive(MetricsSettings next) {
-    return new MetricsSettings(
-        enabled, next.host, next.port, vllmRouterNames, likeProductionStack, tls);
-  }
-
   public MetricsSettings {
     requireNonNull(tls, "tls");
     if (port < 0 || port > 65_535) {

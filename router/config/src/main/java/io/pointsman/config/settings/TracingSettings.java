@@ -54,10 +54,12 @@ public record TracingSettings(
     }
   }
 
-  /** Copy with the parts of {@code next} that need no other connection to a collector. */
-  public TracingSettings withLive(TracingSettings next) {
-    return new TracingSettings(
-        enabled, endpoint, protocol, next.samplingRatio, next.excludedPaths, serviceName);
+  /** True if the same exporter serves both settings. */
+  public boolean exportsAs(TracingSettings other) {
+    return enabled == other.enabled
+        && endpoint.equals(other.endpoint)
+        && protocol == other.protocol
+        && serviceName.equals(other.serviceName);
   }
 
   private static boolean isUrl(String url) {

@@ -15,13 +15,14 @@ public final class AliasType implements ValueType<Map<String, String>> {
   private static final int MOST = 10_000;
 
   @Override
-  public Map<String, String> read(Raw raw) {
+  public Map<String, String> read(RawValue raw) {
     Map<String, String> models = new LinkedHashMap<>();
     switch (raw) {
-      case Raw.Scalar scalar ->
+      case RawValue.Scalar scalar ->
           ValueTypes.commaSeparated(scalar).forEach(item -> put(models, text(item)));
-      case Raw.Items(List<Raw> items, _) -> items.forEach(item -> put(models, text(item)));
-      case Raw.Entries(Map<String, Raw> entries, _) ->
+      case RawValue.Items(List<RawValue> items, _) ->
+          items.forEach(item -> put(models, text(item)));
+      case RawValue.Entries(Map<String, RawValue> entries, _) ->
           entries.forEach((alias, model) -> put(models, alias, text(model)));
     }
     if (models.size() > MOST) {
@@ -31,8 +32,8 @@ public final class AliasType implements ValueType<Map<String, String>> {
     return Collections.unmodifiableMap(models);
   }
 
-  private String text(Raw raw) {
-    if (raw instanceof Raw.Scalar(String text, _) && !text.isBlank()) {
+  private String text(RawValue raw) {
+    if (raw instanceof RawValue.Scalar(String text, _) && !text.isBlank()) {
       return text.strip();
     }
     throw new IllegalArgumentException(ValueTypes.shown(raw) + " (expected: " + expected() + ")");

@@ -10,8 +10,8 @@ import java.util.function.Predicate;
 public record CheckedText(String label, String expected, Predicate<String> valid)
     implements ValueType<String> {
   @Override
-  public String read(Raw raw) {
-    if (raw instanceof Raw.Scalar(String text, _) && (text.isEmpty() || valid.test(text))) {
+  public String read(RawValue raw) {
+    if (raw instanceof RawValue.Scalar(String text, _) && (text.isEmpty() || valid.test(text))) {
       return text;
     }
     throw new IllegalArgumentException(ValueTypes.shown(raw) + " (expected: " + expected + ")");

@@ -33,32 +33,33 @@ final class DnsNamesType implements ValueType<DnsName> {
   }
 
   @Override
-  public DnsName read(Raw raw) {
+  public DnsName read(RawValue raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, String where) -> fromText(text.strip(), where);
-      case Raw.Entries(Map<String, Raw> entries, _) -> fromEntries(entries);
-      case Raw.Items _ -> throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
+      case RawValue.Scalar(String text, String where) -> fromText(text.strip(), where);
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> fromEntries(entries);
+      case RawValue.Items _ ->
+          throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
     };
   }
 
   private static DnsName fromText(String text, String where) {
-    Map<String, Raw> entries = new LinkedHashMap<>();
+    Map<String, RawValue> entries = new LinkedHashMap<>();
     int colon = text.lastIndexOf(':');
     if (text.startsWith("_") && colon < 0) {
-      entries.put("name", new Raw.Scalar(text, where));
-      entries.put("srv", new Raw.Scalar("true", where));
+      entries.put("name", new RawValue.Scalar(text, where));
+      entries.put("srv", new RawValue.Scalar("true", where));
     } else if (colon > 0) {
-      entries.put("name", new Raw.Scalar(text.substring(0, colon), where));
-      entries.put("port", new Raw.Scalar(text.substring(colon + 1), where));
+      entries.put("name", new RawValue.Scalar(text.substring(0, colon), where));
+      entries.put("port", new RawValue.Scalar(text.substring(colon + 1), where));
     } else {
       throw new IllegalArgumentException(text + " (expected: " + EXPECTED + ")");
     }
     return fromEntries(entries);
   }
 
-  private static DnsName fromEntries(Map<String, Raw> entries) {
-    Map<String, Raw> own = new LinkedHashMap<>();
-    Map<String, Raw> ofWorker = new LinkedHashMap<>();
+  private static DnsName fromEntries(Map<String, RawValue> entries) {
+    Map<String, RawValue> own = new LinkedHashMap<>();
+    Map<String, RawValue> ofWorker = new LinkedHashMap<>();
     entries.forEach((key, value) -> (OWN.contains(key) ? own : ofWorker).put(key, value));
     for (String key : NOT_OF_A_NAME) {
       if (ofWorker.containsKey(key)) {
@@ -75,19 +76,19 @@ final class DnsNamesType implements ValueType<DnsName> {
               ? "port: set with srv (expected: one of them; SRV records name the ports)"
               : "port: missing (expected: the port of the engines, or srv: true)");
     }
-    ofWorker.put("id", new Raw.Scalar(srv ? name : name + ":" + port, ""));
-    ofWorker.put("url", new Raw.Scalar("http://name:80", ""));
+    ofWorker.put("id", new RawValue.Scalar(srv ? name : name + ":" + port, ""));
+    ofWorker.put("url", new RawValue.Scalar("http://name:80", ""));
     return new DnsName(
         name,
         port,
         srv,
         given("interval", INTERVAL, own, DnsName.INTERVAL),
         given("tries", TRIES, own, DnsName.TRIES),
-        WORKER.read(new Raw.Entries(ofWorker, "")));
+        WORKER.read(new RawValue.Entries(ofWorker, "")));
   }
 
-  private static String name(@Nullable Raw raw) {
-    if (raw instanceof Raw.Scalar(String text, _)) {
+  private static String name(@Nullable RawValue raw) {
+    if (raw instanceof RawValue.Scalar(String text, _)) {
       if (ADDRESS.matcher(text).matches()) {
         throw new IllegalArgumentException(
             "name: " + text + " (expected: a name; workers lists addresses)");
@@ -100,8 +101,8 @@ final class DnsNamesType implements ValueType<DnsName> {
     throw new IllegalArgumentException("name: missing (expected: a name in DNS)");
   }
 
-  private static <T> T given(String key, ValueType<T> type, Map<String, Raw> all, T usual) {
-    Raw raw = all.get(key);
+  private static <T> T given(String key, ValueType<T> type, Map<String, RawValue> all, T usual) {
+    RawValue raw = all.get(key);
     try {
       return raw == null ? usual : type.read(raw);
     } catch (IllegalArgumentException e) {

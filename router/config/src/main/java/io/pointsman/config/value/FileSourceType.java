@@ -12,25 +12,25 @@ public final class FileSourceType implements ValueType<FileSource> {
       ValueTypes.duration(Duration.ofMillis(100), Duration.ofHours(1));
 
   @Override
-  public FileSource read(Raw raw) {
+  public FileSource read(RawValue raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, _) -> of(text, FileSource.INTERVAL);
-      case Raw.Entries(Map<String, Raw> entries, _) -> of(entries);
-      case Raw.Items _ ->
+      case RawValue.Scalar(String text, _) -> of(text, FileSource.INTERVAL);
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> of(entries);
+      case RawValue.Items _ ->
           throw new IllegalArgumentException("a list (expected: " + expected() + ")");
     };
   }
 
-  private FileSource of(Map<String, Raw> entries) {
+  private FileSource of(Map<String, RawValue> entries) {
     for (String key : entries.keySet()) {
       if (!KEYS.contains(key)) {
         throw new IllegalArgumentException(key + ": unknown key" + Nearest.hint(key, KEYS));
       }
     }
-    if (!(entries.get("path") instanceof Raw.Scalar(String path, _)) || path.isBlank()) {
+    if (!(entries.get("path") instanceof RawValue.Scalar(String path, _)) || path.isBlank()) {
       throw new IllegalArgumentException("path: missing (expected: the path of a file)");
     }
-    Raw interval = entries.get("interval");
+    RawValue interval = entries.get("interval");
     try {
       return of(path, interval == null ? FileSource.INTERVAL : INTERVAL.read(interval));
     } catch (IllegalArgumentException e) {

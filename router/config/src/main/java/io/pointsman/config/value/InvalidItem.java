@@ -12,12 +12,12 @@ public final class InvalidItem extends IllegalArgumentException {
    * @param index index of the item in the list
    * @param cause the mistake in the item
    */
-  InvalidItem(int index, Raw item, IllegalArgumentException cause) {
+  InvalidItem(int index, RawValue item, IllegalArgumentException cause) {
     super("[" + index + "]: " + cause.getMessage(), cause);
     where = item.where();
   }
 
-  /** Position of the item, as {@link Raw#where}. */
+  /** Position of the item, as {@link RawValue#where}. */
   public String where() {
     return where;
   }

@@ -31,22 +31,23 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
   }
 
   @Override
-  public ModelPolicy read(Raw raw) {
-    Map<String, Raw> written = new LinkedHashMap<>();
+  public ModelPolicy read(RawValue raw) {
+    Map<String, RawValue> written = new LinkedHashMap<>();
     switch (raw) {
-      case Raw.Scalar(String text, String where) -> {
+      case RawValue.Scalar(String text, String where) -> {
         int equal = text.lastIndexOf('=');
         if (equal <= 0) {
           throw new IllegalArgumentException(text + " (expected: " + EXPECTED + ")");
         }
-        written.put(MODEL, new Raw.Scalar(text.substring(0, equal), where));
-        written.put(POLICY, new Raw.Scalar(text.substring(equal + 1), where));
+        written.put(MODEL, new RawValue.Scalar(text.substring(0, equal), where));
+        written.put(POLICY, new RawValue.Scalar(text.substring(equal + 1), where));
       }
-      case Raw.Entries(Map<String, Raw> entries, _) -> flatten("", entries, written);
-      case Raw.Items _ -> throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> flatten("", entries, written);
+      case RawValue.Items _ ->
+          throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
     }
-    Raw model = written.remove(MODEL);
-    if (!(model instanceof Raw.Scalar(String name, _))) {
+    RawValue model = written.remove(MODEL);
+    if (!(model instanceof RawValue.Scalar(String name, _))) {
       throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
     Map<String, String> settings = new LinkedHashMap<>();
@@ -54,10 +55,11 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
     return new ModelPolicy(name, settings);
   }
 
-  private static void flatten(String group, Map<String, Raw> entries, Map<String, Raw> into) {
+  private static void flatten(
+      String group, Map<String, RawValue> entries, Map<String, RawValue> into) {
     entries.forEach(
         (name, raw) -> {
-          if (raw instanceof Raw.Entries(Map<String, Raw> below, _)) {
+          if (raw instanceof RawValue.Entries(Map<String, RawValue> below, _)) {
             flatten(group + name + ".", below, into);
           } else {
             into.put(group + name, raw);
@@ -65,7 +67,7 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
         });
   }
 
-  private String checked(String path, Raw value) {
+  private String checked(String path, RawValue value) {
     ValueType<?> type = keys.get(path);
     if (type == null) {
       List<String> known = new ArrayList<>(keys.keySet());
@@ -79,7 +81,7 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
     }
   }
 
-  private static <T> String rewritten(ValueType<T> type, Raw value) {
+  private static <T> String rewritten(ValueType<T> type, RawValue value) {
     return type.format(type.read(value));
   }
 

@@ -35,28 +35,29 @@ final class ModelQueueType implements ValueType<ModelQueue> {
   }
 
   @Override
-  public ModelQueue read(Raw raw) {
+  public ModelQueue read(RawValue raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, String where) -> {
+      case RawValue.Scalar(String text, String where) -> {
         int equal = text.lastIndexOf('=');
         if (equal <= 0) {
           throw new IllegalArgumentException(text + " (expected: " + EXPECTED + ")");
         }
-        Raw most = new Raw.Scalar(text.substring(equal + 1), where);
-        yield of(Map.of(MODEL, new Raw.Scalar(text.substring(0, equal), where), MOST, most));
+        RawValue most = new RawValue.Scalar(text.substring(equal + 1), where);
+        yield of(Map.of(MODEL, new RawValue.Scalar(text.substring(0, equal), where), MOST, most));
       }
-      case Raw.Entries(Map<String, Raw> entries, _) -> of(entries);
-      case Raw.Items _ -> throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> of(entries);
+      case RawValue.Items _ ->
+          throw new IllegalArgumentException("a list (expected: " + EXPECTED + ")");
     };
   }
 
-  private ModelQueue of(Map<String, Raw> entries) {
+  private ModelQueue of(Map<String, RawValue> entries) {
     for (String key : entries.keySet()) {
       if (!KEYS.contains(key)) {
         throw new IllegalArgumentException(key + ": unknown key" + Nearest.hint(key, KEYS));
       }
     }
-    if (!(entries.get(MODEL) instanceof Raw.Scalar(String model, _)) || model.isBlank()) {
+    if (!(entries.get(MODEL) instanceof RawValue.Scalar(String model, _)) || model.isBlank()) {
       throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
     Integer most = number(MOST, entries);
@@ -71,8 +72,8 @@ final class ModelQueueType implements ValueType<ModelQueue> {
     return type == null ? "" : type.expected();
   }
 
-  private @Nullable Integer number(String key, Map<String, Raw> entries) {
-    Raw written = entries.get(key);
+  private @Nullable Integer number(String key, Map<String, RawValue> entries) {
+    RawValue written = entries.get(key);
     ValueType<Integer> type = numbers.get(key);
     if (written == null || type == null) {
       return null;

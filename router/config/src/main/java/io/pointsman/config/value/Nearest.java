@@ -24,21 +24,31 @@ public final class Nearest {
     return to(wrong, names).map(name -> " (did you mean " + name + "?)").orElse("");
   }
 
-  /** Levenshtein distance: single-character insertions, deletions and replacements. */
+  /**
+   * Optimal string alignment distance: insertions, deletions and replacements of one character, and
+   * swaps of two neighbours.
+   */
   private static int distance(String a, String b) {
-    int[] row = new int[b.length() + 1];
+    int[][] edits = new int[a.length() + 1][b.length() + 1];
+    for (int i = 0; i <= a.length(); i++) {
+      edits[i][0] = i;
+    }
     for (int j = 0; j <= b.length(); j++) {
-      row[j] = j;
+      edits[0][j] = j;
     }
     for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
       for (int j = 1; j <= b.length(); j++) {
-        int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(replaced, Math.min(row[j], row[j - 1]) + 1);
+        int replaced = edits[i - 1][j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        int least = Math.min(replaced, Math.min(edits[i - 1][j], edits[i][j - 1]) + 1);
+        if (i > 1
+            && j > 1
+            && a.charAt(i - 1) == b.charAt(j - 2)
+            && a.charAt(i - 2) == b.charAt(j - 1)) {
+          least = Math.min(least, edits[i - 2][j - 2] + 1);
+        }
+        edits[i][j] = least;
       }
     }
-    return row[b.length()];
+    return edits[a.length()][b.length()];
   }
 }

@@ -25,34 +25,34 @@ public final class SelectorType implements ValueType<PodSelector> {
   private static final Pattern SET = Pattern.compile("([^\\s=]+)\\s+in\\s*\\(([^()]*)\\)");
 
   @Override
-  public PodSelector read(Raw raw) {
+  public PodSelector read(RawValue raw) {
     Map<String, Set<String>> labels = new LinkedHashMap<>();
     switch (raw) {
-      case Raw.Scalar(String text, _) -> {
+      case RawValue.Scalar(String text, _) -> {
         for (String part : COMMA.split(text, -1)) {
           if (!part.isBlank()) {
             put(labels, part.strip());
           }
         }
       }
-      case Raw.Items(List<Raw> items, _) ->
+      case RawValue.Items(List<RawValue> items, _) ->
           items.forEach(item -> put(labels, text(item, "a list of " + ITEM)));
-      case Raw.Entries(Map<String, Raw> entries, _) ->
+      case RawValue.Entries(Map<String, RawValue> entries, _) ->
           entries.forEach((key, value) -> put(labels, key, values(key, value)));
     }
     return new PodSelector(labels);
   }
 
-  private static String text(Raw raw, String expected) {
-    if (raw instanceof Raw.Scalar(String text, _)) {
+  private static String text(RawValue raw, String expected) {
+    if (raw instanceof RawValue.Scalar(String text, _)) {
       return text;
     }
     throw new IllegalArgumentException(ValueTypes.shown(raw) + " (expected: " + expected + ")");
   }
 
-  private static Set<String> values(String key, Raw raw) {
+  private static Set<String> values(String key, RawValue raw) {
     String expected = "a value for " + key + ", or a list of them";
-    if (raw instanceof Raw.Items(List<Raw> items, _) && !items.isEmpty()) {
+    if (raw instanceof RawValue.Items(List<RawValue> items, _) && !items.isEmpty()) {
       return items.stream()
           .map(item -> text(item, expected))
           .collect(Collectors.toCollection(LinkedHashSet::new));

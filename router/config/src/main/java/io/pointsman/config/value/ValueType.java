@@ -11,7 +11,7 @@ public interface ValueType<T> {
    *
    * @throws IllegalArgumentException if it is invalid; the message is {@code value (expected: ...)}
    */
-  T read(Raw raw);
+  T read(RawValue raw);
 
   /** The value as one line of YAML; {@link #read} restores it. */
   String format(T value);

@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The types of values that keys have. */
+/** The types of values that keys have. It is a list: a new key finds its type here. */
 public final class ValueTypes {
   private static final Pattern DURATION = Pattern.compile("(\\d{1,12})(ms|s|m|h)");
   private static final Pattern BYTES = Pattern.compile("(\\d{1,15})(KiB|MiB|GiB)?");
@@ -115,7 +115,7 @@ public final class ValueTypes {
         "on|off|<time>",
         "on (" + formatted(whenOn) + "), " + inner.expected(),
         "on",
-        text -> text.equals("on") ? whenOn : inner.read(new Raw.Scalar(text, "")),
+        text -> text.equals("on") ? whenOn : inner.read(new RawValue.Scalar(text, "")),
         inner::format);
   }
 
@@ -271,11 +271,11 @@ public final class ValueTypes {
         ValueTypes::commaSeparated);
   }
 
-  static List<Raw> commaSeparated(Raw.Scalar scalar) {
-    List<Raw> parts = new ArrayList<>();
+  static List<RawValue> commaSeparated(RawValue.Scalar scalar) {
+    List<RawValue> parts = new ArrayList<>();
     for (String part : scalar.text().split(",", -1)) {
       if (!part.isBlank()) {
-        parts.add(new Raw.Scalar(part.strip(), scalar.where()));
+        parts.add(new RawValue.Scalar(part.strip(), scalar.where()));
       }
     }
     return parts;
@@ -343,11 +343,11 @@ public final class ValueTypes {
   }
 
   /** The form of {@code raw} in error messages. */
-  static String shown(Raw raw) {
+  static String shown(RawValue raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, _) -> text.isEmpty() ? "missing" : text;
-      case Raw.Items _ -> "a list";
-      case Raw.Entries _ -> "a group of keys";
+      case RawValue.Scalar(String text, _) -> text.isEmpty() ? "missing" : text;
+      case RawValue.Items _ -> "a list";
+      case RawValue.Entries _ -> "a group of keys";
     };
   }
 
@@ -359,8 +359,8 @@ public final class ValueTypes {
       Function<T, String> writer)
       implements ValueType<T> {
     @Override
-    public T read(Raw raw) {
-      if (raw instanceof Raw.Scalar(String text, _)) {
+    public T read(RawValue raw) {
+      if (raw instanceof RawValue.Scalar(String text, _)) {
         try {
           return reader.apply(text);
         } catch (IllegalArgumentException | ArithmeticException e) {
@@ -370,7 +370,7 @@ public final class ValueTypes {
       throw wrong(raw, null);
     }
 
-    private IllegalArgumentException wrong(Raw raw, @Nullable Exception cause) {
+    private IllegalArgumentException wrong(RawValue raw, @Nullable Exception cause) {
       return new IllegalArgumentException(shown(raw) + " (expected: " + expected + ")", cause);
     }
 
@@ -382,28 +382,31 @@ public final class ValueTypes {
 
   /** A list of items of one type; {@code splitter} splits a scalar into items. */
   record ListType<T>(
-      String label, String expected, ValueType<T> item, Function<Raw.Scalar, List<Raw>> splitter)
+      String label,
+      String expected,
+      ValueType<T> item,
+      Function<RawValue.Scalar, List<RawValue>> splitter)
       implements ValueType<List<T>> {
     @Override
-    public List<T> read(Raw raw) {
+    public List<T> read(RawValue raw) {
       return switch (raw) {
-        case Raw.Scalar scalar -> readSplit(scalar);
-        case Raw.Items(List<Raw> items, _) -> readAll(items);
-        case Raw.Entries _ ->
+        case RawValue.Scalar scalar -> readSplit(scalar);
+        case RawValue.Items(List<RawValue> items, _) -> readAll(items);
+        case RawValue.Entries _ ->
             throw new IllegalArgumentException(shown(raw) + " (expected: " + expected + ")");
       };
     }
 
     /** Rejects an empty text: it is probably an unset variable, not an intended empty list. */
-    private List<T> readSplit(Raw.Scalar scalar) {
-      List<Raw> items = splitter.apply(scalar);
+    private List<T> readSplit(RawValue.Scalar scalar) {
+      List<RawValue> items = splitter.apply(scalar);
       if (items.isEmpty()) {
         throw new IllegalArgumentException("missing (expected: " + expected + ")");
       }
       return items.stream().map(item::read).toList();
     }
 
-    private List<T> readAll(List<Raw> items) {
+    private List<T> readAll(List<RawValue> items) {
       List<T> values = new ArrayList<>();
       for (int i = 0; i < items.size(); i++) {
         try {

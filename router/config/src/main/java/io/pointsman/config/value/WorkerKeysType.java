@@ -13,20 +13,20 @@ import java.util.stream.Collectors;
  */
 public final class WorkerKeysType implements ValueType<Map<String, String>> {
   @Override
-  public Map<String, String> read(Raw raw) {
+  public Map<String, String> read(RawValue raw) {
     Map<String, String> keys = new LinkedHashMap<>();
     switch (raw) {
-      case Raw.Scalar scalar ->
+      case RawValue.Scalar scalar ->
           ValueTypes.commaSeparated(scalar).forEach(item -> put(keys, text(item)));
-      case Raw.Items(List<Raw> items, _) -> items.forEach(item -> put(keys, text(item)));
-      case Raw.Entries(Map<String, Raw> entries, _) ->
+      case RawValue.Items(List<RawValue> items, _) -> items.forEach(item -> put(keys, text(item)));
+      case RawValue.Entries(Map<String, RawValue> entries, _) ->
           entries.forEach((url, key) -> put(keys, url, text(key)));
     }
     return Collections.unmodifiableMap(keys);
   }
 
-  private String text(Raw raw) {
-    if (raw instanceof Raw.Scalar(String text, _) && !text.isBlank()) {
+  private String text(RawValue raw) {
+    if (raw instanceof RawValue.Scalar(String text, _) && !text.isBlank()) {
       return text.strip();
     }
     throw new IllegalArgumentException("no text (expected: " + expected() + ")");
@@ -43,7 +43,8 @@ public final class WorkerKeysType implements ValueType<Map<String, String>> {
   private static void put(Map<String, String> keys, String url, String key) {
     String trimmed = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
     if (WorkerSpec.problemOfUrl(trimmed) != null) {
-      throw new IllegalArgumentException(url + " (expected: the URL of a worker)");
+      throw new IllegalArgumentException(
+          WorkerSpec.shown(url) + " (expected: the URL of a worker)");
     }
     if (keys.put(trimmed, key) != null) {
       throw new IllegalArgumentException(url + ": twice (expected: each URL once)");

@@ -54,10 +54,10 @@ final class WorkerType implements ValueType<WorkerSpec> {
             + " resolve, tls-ca-file and other tls keys, labels",
         new WorkerType(),
         scalar -> {
-          List<Raw> urls = new ArrayList<>();
+          List<RawValue> urls = new ArrayList<>();
           for (String url : scalar.text().split("[,\\s]+", -1)) {
             if (!url.isBlank()) {
-              urls.add(new Raw.Scalar(url, scalar.where()));
+              urls.add(new RawValue.Scalar(url, scalar.where()));
             }
           }
           return urls;
@@ -65,30 +65,30 @@ final class WorkerType implements ValueType<WorkerSpec> {
   }
 
   @Override
-  public WorkerSpec read(Raw raw) {
+  public WorkerSpec read(RawValue raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, _) -> WorkerSpec.of(url(text));
-      case Raw.Entries(Map<String, Raw> entries, _) -> fromEntries(entries);
-      case Raw.Items _ ->
+      case RawValue.Scalar(String text, _) -> WorkerSpec.of(url(text));
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> fromEntries(entries);
+      case RawValue.Items _ ->
           throw new IllegalArgumentException("a list (expected: " + expected() + ")");
     };
   }
 
-  private static WorkerSpec fromEntries(Map<String, Raw> entries) {
+  private static WorkerSpec fromEntries(Map<String, RawValue> entries) {
     for (String key : entries.keySet()) {
       if (!KEYS.contains(key)) {
         throw new IllegalArgumentException(key + ": unknown key" + Nearest.hint(key, KEYS));
       }
     }
-    Raw writtenUrl = entries.get("url");
+    RawValue writtenUrl = entries.get("url");
     if (writtenUrl == null) {
       throw new IllegalArgumentException("url: missing (expected: http://host:port)");
     }
     String url = url(named("url", TEXT, writtenUrl));
     int rank = entries.containsKey("rank") ? number(entries, "rank") : WorkerSpec.NO_RANK;
     String defaultId = WorkerSpec.idOf(url) + (rank == WorkerSpec.NO_RANK ? "" : "@" + rank);
-    Raw id = entries.get("id");
-    Raw role = entries.get("role");
+    RawValue id = entries.get("id");
+    RawValue role = entries.get("role");
     return new WorkerSpec(
         id == null ? defaultId : named("id", TEXT, id),
         url,
@@ -101,33 +101,33 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   /** Adds the keys for location, TLS and peer data to the labels. */
   private static Map<String, String> peerLabels(
-      Map<String, Raw> entries, Map<String, String> labels) {
+      Map<String, RawValue> entries, Map<String, String> labels) {
     Map<String, String> all = new LinkedHashMap<>(labels);
     for (String name : LABELS) {
-      Raw raw = entries.get(name);
+      RawValue raw = entries.get(name);
       if (raw != null) {
         all.put(name, named(name, TEXT, raw));
       }
     }
-    Raw resolve = entries.get(Resolve.LABEL);
+    RawValue resolve = entries.get(Resolve.LABEL);
     if (resolve != null) {
       all.put(Resolve.LABEL, RESOLVE.format(named(Resolve.LABEL, RESOLVE, resolve)));
     }
     String weight = all.get(WorkerSpec.WEIGHT_LABEL);
     if (weight != null) {
-      double _ = named(WorkerSpec.WEIGHT_LABEL, WEIGHT, new Raw.Scalar(weight, ""));
+      double _ = named(WorkerSpec.WEIGHT_LABEL, WEIGHT, new RawValue.Scalar(weight, ""));
     }
     Peer _ = PeerLabels.addTo(Peer.UNKNOWN, all);
     return all;
   }
 
-  private static int number(Map<String, Raw> entries, String key) {
-    Raw raw = entries.get(key);
+  private static int number(Map<String, RawValue> entries, String key) {
+    RawValue raw = entries.get(key);
     return raw == null ? 0 : named(key, COUNT, raw);
   }
 
   /** One name in the short form, or a list. */
-  private static Set<String> models(@Nullable Raw one, @Nullable Raw raw) {
+  private static Set<String> models(@Nullable RawValue one, @Nullable RawValue raw) {
     if (one != null) {
       if (raw != null) {
         throw new IllegalArgumentException("model: set with models (expected: one of them)");
@@ -137,21 +137,21 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return raw == null ? Set.of() : Set.copyOf(named("models", MODELS, raw));
   }
 
-  private static Map<String, String> labels(@Nullable Raw raw) {
+  private static Map<String, String> labels(@Nullable RawValue raw) {
     return switch (raw) {
       case null -> Map.of();
-      case Raw.Entries(Map<String, Raw> entries, _) -> {
+      case RawValue.Entries(Map<String, RawValue> entries, _) -> {
         Map<String, String> labels = new LinkedHashMap<>();
         entries.forEach((key, value) -> labels.put(key, named("labels." + key, TEXT, value)));
         yield labels;
       }
-      case Raw.Scalar _, Raw.Items _ ->
+      case RawValue.Scalar _, RawValue.Items _ ->
           throw new IllegalArgumentException(
               "labels: " + ValueTypes.shown(raw) + " (expected: names with values)");
     };
   }
 
-  private static <T> T named(String key, ValueType<T> type, Raw raw) {
+  private static <T> T named(String key, ValueType<T> type, RawValue raw) {
     try {
       return type.read(raw);
     } catch (IllegalArgumentException e) {
@@ -164,7 +164,10 @@ final class WorkerType implements ValueType<WorkerSpec> {
     String problem = WorkerSpec.problemOfUrl(text);
     if (problem != null) {
       throw new IllegalArgumentException(
-          text + ": " + problem + " (expected: http://host:port with an optional path)");
+          WorkerSpec.shown(text)
+              + ": "
+              + problem
+              + " (expected: http://host:port with an optional path)");
     }
     return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
   }

@@ -32,7 +32,6 @@ public final class FileWorkers implements AutoCloseable {
   private static final WorkerSource SELF = WorkerSource.FILE;
 
   private final Path file;
-  private final DisaggSettings disagg;
   private final WorkerSources sources;
   private final Consumer<List<WorkerSpec>> prepare;
   private final DiscoveryTally tally;
@@ -41,6 +40,9 @@ public final class FileWorkers implements AutoCloseable {
   private byte @Nullable [] seen;
 
   private byte @Nullable [] tried;
+
+  /** Guarded by this. */
+  private DisaggSettings disagg;
 
   private boolean full;
   private boolean used;
@@ -60,6 +62,14 @@ public final class FileWorkers implements AutoCloseable {
     this.sources = sources;
     this.prepare = prepare;
     this.tally = tally;
+  }
+
+  /** Checks the roles of workers by other settings, in the same file too. */
+  public synchronized void use(DisaggSettings next) {
+    if (!next.equals(disagg)) {
+      disagg = next;
+      tried = null;
+    }
   }
 
   /** Reads the file, and changes the fleet if the file has changed. */

@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTls;
+import io.pointsman.proxy.wire.RouterId;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,11 +30,21 @@ import org.jspecify.annotations.Nullable;
 /**
  * A small HTTP/1.1 client for requests of the router itself: one blocking request per connection,
  * for virtual threads. A deadline covers everything from the name lookup to the last byte. Does not
- * follow redirects.
+ * follow redirects. It is one class because writing, reading and closing share the socket and the
+ * deadline of one request.
  */
 public final class EngineClient {
   /** Maximum size of a response body in bytes; probes and model lists are far smaller. */
   static final int MOST_BYTES = 4 << 20;
+
+  /** A response is larger than {@link #MOST_BYTES}. */
+  static final class TooLargeException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    TooLargeException() {
+      super("response of more than " + MOST_BYTES + " bytes");
+    }
+  }
 
   /** Resolver of host names. */
   @FunctionalInterface
@@ -48,6 +59,7 @@ public final class EngineClient {
   }
 
   private volatile EngineKeys keys;
+  private volatile RouterId router = RouterId.NONE;
   private final Ticker ticker;
   private final Names names;
   private final EngineTls tls;
@@ -93,6 +105,17 @@ public final class EngineClient {
     this(EngineKeys.of(apiKey.isEmpty() ? null : apiKey), ticker);
   }
 
+  /** Sends the router's identity with each request. Call before the first request. */
+  public EngineClient identifiedBy(RouterId id) {
+    router = id;
+    return this;
+  }
+
+  /** The identity that requests carry. */
+  RouterId router() {
+    return router;
+  }
+
   /** Uses other keys for requests that begin later. */
   public void use(EngineKeys next) {
     keys = next;
@@ -102,9 +125,16 @@ public final class EngineClient {
    * An engine's response.
    *
    * @param body without framing; not copied
+   * @param router id of the router that answered; null if it is no router
+   * @param routers number of routers to the nearest engine, with that one; 0 if it is no router
    */
   @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
-  public record Answer(int status, byte[] body) {
+  public record Answer(int status, byte[] body, @Nullable String router, int routers) {
+    /** An answer of an engine. */
+    public Answer(int status, byte[] body) {
+      this(status, body, null, 0);
+    }
+
     /** True if the status is 2xx. */
     public boolean good() {
       return status / 100 == 2;
@@ -133,6 +163,19 @@ public final class EngineClient {
       throws IOException {
     String key = keys.of(worker);
     return exchange(method, url, key == null ? null : "Bearer " + key, null, timeout);
+  }
+
+  /**
+   * Sends a request without a body on, in place of a client's.
+   *
+   * @param via the routers that sent the client's request, by {@link RouterId#VIA}; null: none
+   * @throws IOException if there is no complete response in time
+   */
+  public Answer send(
+      WorkerSpec worker, String method, String url, @Nullable String via, Duration timeout)
+      throws IOException {
+    Map<String, String> lines = via == null ? Map.of() : Map.of(RouterId.VIA, via);
+    return forward(worker, method, url, lines, null, timeout);
   }
 
   /**
@@ -222,8 +265,7 @@ public final class EngineClient {
     }
   }
 
-  private static byte[] head(
-      String method, URI uri, Map<String, String> lines, byte @Nullable [] body) {
+  private byte[] head(String method, URI uri, Map<String, String> lines, byte @Nullable [] body) {
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     StringBuilder head = new StringBuilder(128);
@@ -233,7 +275,16 @@ public final class EngineClient {
     if (body != null || method.equals("POST")) {
       head.append("content-length: ").append(body == null ? 0 : body.length).append("\r\n");
     }
-    lines.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+    String via = router.via(lines.get(RouterId.VIA));
+    if (!via.isEmpty()) {
+      head.append(RouterId.VIA).append(": ").append(via).append("\r\n");
+    }
+    lines.forEach(
+        (name, value) -> {
+          if (!name.equals(RouterId.VIA)) {
+            head.append(name).append(": ").append(value).append("\r\n");
+          }
+        });
     return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }
 
@@ -325,10 +376,20 @@ public final class EngineClient {
    * connection.
    */
   private static final class ContentReader {
+    /** The beginning of each response. */
+    private static final String HTTP = "HTTP/";
+
+    /** Maximum length of a router's id in characters. */
+    private static final int LONGEST_ROUTER = 64;
+
     private final InputStream in;
     private final boolean bodiless;
     private long length = -1;
     private boolean chunked;
+    private @Nullable String router;
+
+    /** One if a router does not report it, because its release does not know the header. */
+    private int routers = 1;
 
     ContentReader(InputStream in, String method) {
       this.in = new BufferedInputStream(in, 2048);
@@ -336,15 +397,18 @@ public final class EngineClient {
     }
 
     Answer read() throws IOException {
-      String[] status = line().split(" ", 3);
+      String first = statusLine();
+      String[] status = first.split(" ", 3);
       if (status.length < 2 || !status[0].startsWith("HTTP/1.") || status[1].length() != 3) {
-        throw new IOException("not an HTTP response");
+        throw new NotHttp(first);
       }
       for (String line = line(); !line.isEmpty(); line = line()) {
         header(line);
       }
       int code = (int) number(status[1], 10);
-      return new Answer(code, bodiless || code == 204 || code == 304 ? new byte[0] : body());
+      boolean empty = bodiless || code == 204 || code == 304;
+      byte[] content = empty ? new byte[0] : body();
+      return new Answer(code, content, router, router == null ? 0 : routers);
     }
 
     private void header(String line) throws IOException {
@@ -354,6 +418,12 @@ public final class EngineClient {
         switch (line.substring(0, colon).toLowerCase(Locale.ROOT)) {
           case "content-length" -> length = number(value, 10);
           case "transfer-encoding" -> chunked = value.equalsIgnoreCase("chunked");
+          case RouterId.ROUTER -> router = value.length() > LONGEST_ROUTER ? null : value;
+          case RouterId.ROUTERS -> {
+            // More are not possible, and a wrong value counts as none.
+            boolean plain = value.length() == 1 && Character.isDigit(value.charAt(0));
+            routers = plain ? Math.max(1, Character.digit(value.charAt(0), 10)) : 1;
+          }
           default -> {}
         }
       }
@@ -377,7 +447,7 @@ public final class EngineClient {
 
     private byte[] exactly(long size, int before) throws IOException {
       if (size < 0 || size + before > MOST_BYTES) {
-        throw new IOException("response of more than " + MOST_BYTES + " bytes");
+        throw new TooLargeException();
       }
       byte[] bytes = in.readNBytes((int) size);
       if (bytes.length < size) {
@@ -389,13 +459,38 @@ public final class EngineClient {
     private byte[] toTheEnd() throws IOException {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       if (bytes.length > MOST_BYTES) {
-        throw new IOException("response of more than " + MOST_BYTES + " bytes");
+        throw new TooLargeException();
       }
       return bytes;
     }
 
-    private String line() throws IOException {
+    /**
+     * The first line. Servers of other protocols mostly send no whole line, and close the
+     * connection.
+     *
+     * @throws SocketTimeoutException if it does not end in time, also if it is not HTTP
+     * @throws NotHttp if the connection ends within a line that is not HTTP
+     */
+    private String statusLine() throws IOException {
       StringBuilder line = new StringBuilder();
+      try {
+        return line(line);
+      } catch (SocketTimeoutException e) {
+        throw e;
+      } catch (IOException e) {
+        String received = line.toString();
+        if (received.startsWith(HTTP) || HTTP.startsWith(received)) {
+          throw e;
+        }
+        throw (IOException) new NotHttp(received).initCause(e);
+      }
+    }
+
+    private String line() throws IOException {
+      return line(new StringBuilder());
+    }
+
+    private String line(StringBuilder line) throws IOException {
       for (int c = in.read(); c != '\n'; c = in.read()) {
         if (c < 0 || line.length() > 16_384) {
           throw new IOException("the connection ended within the response head");

@@ -54,7 +54,7 @@ public final class EngineLoads {
   private final EngineCall engines;
   private final Supplier<Duration> timeout;
   private final Executor threads;
-  private final Semaphore places = new Semaphore(PARALLELISM);
+  private final Semaphore slots = new Semaphore(PARALLELISM);
   private final Set<Worker> asked = ConcurrentHashMap.newKeySet();
   private final Map<Worker, Integer> failures = new ConcurrentHashMap<>();
 
@@ -95,7 +95,7 @@ public final class EngineLoads {
   }
 
   private void ask(Worker worker) {
-    places.acquireUninterruptibly();
+    slots.acquireUninterruptibly();
     try {
       WorkerSpec spec = worker.spec();
       EngineClient.Answer answer =
@@ -111,7 +111,7 @@ public final class EngineLoads {
     } catch (IOException | IllegalArgumentException e) {
       failed(worker, e.toString());
     } finally {
-      places.release();
+      slots.release();
       asked.remove(worker);
     }
   }

@@ -109,8 +109,13 @@ public final class FleetJournal {
     if (before.health != now.health) {
       switch (now.health) {
         case UNKNOWN -> {}
-        case HEALTHY ->
+        case HEALTHY -> {
+          if (worker.anyModel()) {
+            log.info("worker {} is healthy, gets requests for every model", worker);
+          } else {
             log.info("worker {} is healthy, serves {}", worker, LogText.ofNames(worker.models()));
+          }
+        }
         case UNHEALTHY -> {} // with the reason
         case SUSPECT -> log.warn("worker {} refused a connection", worker);
       }
@@ -145,7 +150,7 @@ public final class FleetJournal {
   }
 
   private static void stall(Worker worker, boolean stalled) {
-    int departures = worker.stallState().byDepartures();
+    int departures = worker.stalledByDepartures();
     if (!stalled) {
       log.info("worker {} makes progress again", worker);
     } else if (departures > 0) {

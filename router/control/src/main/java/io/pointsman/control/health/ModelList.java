@@ -15,7 +15,7 @@ final class ModelList {
   /** Maximum number of names; further ones are ignored. */
   static final int MOST_MODELS = 10_000;
 
-  /** Maximum length of a name in characters. Longer ones are ignored: metrics and lists have it. */
+  /** Maximum length of a name in characters. Others are ignored: metrics and lists have it. */
   static final int LONGEST_NAME = 512;
 
   private static final JsonFactory JSON = new JsonFactory();
@@ -89,7 +89,7 @@ final class ModelList {
   }
 
   private void add(String name, boolean adapter) {
-    if (names.size() < MOST_MODELS && name.length() <= LONGEST_NAME) {
+    if (names.size() < MOST_MODELS && !name.isBlank() && name.length() <= LONGEST_NAME) {
       names.add(name);
       if (adapter) {
         adapters.add(name);

@@ -20,12 +20,25 @@ final class ProbeFailures {
   private ProbeFailures() {}
 
   /**
+   * A worker that is a router, and sends requests back.
+   *
+   * @param own true if it is this router
+   */
+  static String loop(boolean own) {
+    return own
+        ? "the worker is this router itself (expected: an engine; check the list of workers, and"
+            + " that no selector or DNS name of the engines matches the router)"
+        : "the worker is a router whose only healthy workers lead back to this router (expected: an"
+            + " engine, or a router with engines of its own)";
+  }
+
+  /**
    * A response with another status.
    *
    * @param base URL to which the path of the probe was appended
    */
   static String status(int status, String base, ProbeSettings settings) {
-    return statusOf(status, base, settings) + " (expected: 2xx" + hint(status) + ")";
+    return statusOf(status, base, settings) + " (expected: 2xx" + hint(status, base) + ")";
   }
 
   /** Two responses with other statuses, because the worker's URL ends in {@code /v1}. */
@@ -34,7 +47,7 @@ final class ProbeFailures {
         + ", "
         + statusOf(second, url, settings)
         + " (expected: 2xx from one of them"
-        + hint(first)
+        + hint(first, base)
         + ")";
   }
 
@@ -47,8 +60,10 @@ final class ProbeFailures {
     return (path == null ? "" : path) + settings.endpoint();
   }
 
-  private static String hint(int status) {
+  private static String hint(int status, String base) {
     return switch (status) {
+      // Some servers answer so if a client does not begin TLS.
+      case 400 -> base.startsWith("http:") ? "; https:// in the URL if the engine uses TLS" : "";
       case 401, 403 -> "; set health.api-key, or accept the status with health.accepted-statuses";
       case 404, 405 -> "; check the path of the URL and health.endpoint";
       default -> status / 100 == 3 ? "; redirects are not followed" : "";
@@ -76,8 +91,29 @@ final class ProbeFailures {
               + " (health.timeout)";
       case UnknownHostException _ -> "host name not known: " + message;
       case ConnectException _ -> "no connection to " + address + ": " + message;
-      default -> "no response from " + address + ": " + message;
+      case NotHttp other -> notHttp(other, address);
+      default -> "no response from " + address + ": " + message + expected(secure);
     };
+  }
+
+  private static String notHttp(NotHttp response, String address) {
+    if (response.isTls()) {
+      return address + " speaks TLS (expected: https:// in the URL, or a server without TLS)";
+    }
+    if (response.isHttp2()) {
+      return address + " speaks only HTTP/2 (expected: a server that speaks HTTP/1.1 too)";
+    }
+    return address
+        + " does not speak HTTP: it sent \""
+        + LogText.of(response.received())
+        + "\" (expected: the port of the engine's HTTP server)";
+  }
+
+  /** The likely cause of a connection that ends without a response. */
+  private static String expected(boolean secure) {
+    return secure
+        ? " (expected: an HTTP/1.1 server)"
+        : " (expected: an HTTP/1.1 server; https:// in the URL if the engine uses TLS)";
   }
 
   private static String tls(SSLException failure, String address) {
@@ -94,7 +130,11 @@ final class ProbeFailures {
         ? "TLS: "
             + address
             + " does not speak TLS (expected: an https server, or http:// in the URL)"
-        : "TLS: handshake with " + address + " failed: " + message;
+        : "TLS: handshake with "
+            + address
+            + " failed: "
+            + message
+            + " (expected: a TLS server; see engine-tls, or http:// in the URL)";
   }
 
   /** The message of the innermost cause, which names the problem. */

@@ -20,6 +20,9 @@ final class ProbeSchedule {
   /** Number of attempts to read the models; with the pauses between them about two seconds. */
   private static final int MODELS_TRIES = 4;
 
+  /** Shortest time between reads of a worker's models because of refused requests. */
+  private static final long MISSING_PAUSE_NANOS = 1_000_000_000L;
+
   private ProbeSettings settings;
   private final RandomSource random;
   private final Map<Worker, Entry> entries = new HashMap<>();
@@ -47,7 +50,15 @@ final class ProbeSchedule {
     private boolean modelsSeen;
     private boolean neverSleeps;
     private int modelsFailures;
+    private boolean warnedOfModels;
     private long modelsDueAt;
+    private boolean modelsMissed;
+    private long modelsMissedAt;
+    private long missingPause;
+    private boolean warnedOfMissing;
+
+    /** The worker's models when it refused a request for one of them. */
+    private Set<String> missedIn = Set.of();
 
     Entry(Worker worker, long serial, long dueAt) {
       this.worker = worker;
@@ -129,6 +140,7 @@ final class ProbeSchedule {
       entry.modelsSeen = false;
       entry.neverSleeps = false;
       entry.modelsFailures = 0;
+      entry.warnedOfModels = false;
     }
     wait(entry, entry.again ? now : now + pause(entry, settled));
   }
@@ -185,6 +197,57 @@ final class ProbeSchedule {
   }
 
   /**
+   * Makes the models of a worker due, because it refused a request for one of them. At most once a
+   * second. If the new list is the same, the pause doubles, up to the interval between reads.
+   *
+   * @return false if this came too early after the last time, or the models are configured
+   */
+  boolean modelMissing(Worker worker, long now) {
+    Entry entry = entries.get(worker);
+    if (entry == null || !worker.spec().models().isEmpty()) {
+      return false;
+    }
+    noteList(entry);
+    boolean repeated = entry.missingPause > 0;
+    long pause = repeated ? entry.missingPause : MISSING_PAUSE_NANOS;
+    if (entry.modelsMissed && now - entry.modelsMissedAt < pause) {
+      return false;
+    }
+    long longest = Math.max(MISSING_PAUSE_NANOS, settings.modelsInterval().toNanos());
+    entry.missingPause = repeated ? Math.min(pause * 2, longest) : pause;
+    entry.modelsMissed = true;
+    entry.modelsMissedAt = now;
+    entry.modelsSeen = false;
+    hurry(worker, now);
+    return true;
+  }
+
+  /** Begins again with a short pause and a line of the log if the worker's models have changed. */
+  private static void noteList(Entry entry) {
+    Set<String> listed = entry.worker.models();
+    if (!listed.equals(entry.missedIn)) {
+      entry.missedIn = listed;
+      entry.missingPause = 0;
+      entry.warnedOfMissing = false;
+    }
+  }
+
+  /**
+   * True at the first refusal of a request for a model of the worker, until its models change: the
+   * log gets one line for each list.
+   */
+  boolean warnsOfMissing(Worker worker) {
+    Entry entry = entries.get(worker);
+    if (entry == null) {
+      return false;
+    }
+    noteList(entry);
+    boolean first = !entry.warnedOfMissing;
+    entry.warnedOfMissing = true;
+    return first;
+  }
+
+  /**
    * Records that a healthy worker gave no usable response with its models.
    *
    * @return true after so many failures that the worker is used without known models
@@ -194,12 +257,23 @@ final class ProbeSchedule {
     return entry != null && ++entry.modelsFailures >= MODELS_TRIES;
   }
 
+  /** True at the first call in a series of failures: the log gets one line for each series. */
+  boolean warnsOfModels(Worker worker) {
+    Entry entry = entries.get(worker);
+    if (entry == null || entry.warnedOfModels) {
+      return false;
+    }
+    entry.warnedOfModels = true;
+    return true;
+  }
+
   /** Records that the worker has reported its models, or that it does not report any. */
   void modelsSeen(Worker worker, long now) {
     Entry entry = entries.get(worker);
     if (entry != null) {
       entry.modelsSeen = true;
       entry.modelsFailures = 0;
+      entry.warnedOfModels = false;
       entry.modelsDueAt = now + settings.modelsInterval().toNanos();
     }
   }

@@ -1,6 +1,8 @@
 package io.pointsman.control.health;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.control.health.ProbeRequests.Verdict;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
@@ -9,20 +11,13 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.proxy.upstream.Shortage;
 import java.io.IOException;
-import java.net.ConnectException;
-import java.net.SocketTimeoutException;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -39,32 +34,12 @@ public final class Prober implements AutoCloseable {
 
   private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
 
-  /** Several times the cost of a fleet change per worker. */
-  private static final long GATHERING_NANOS_PER_WORKER = 10_000;
-
-  /** Result of a probe. */
-  private enum Verdict {
-    GOOD,
-    /** A response with another status. */
-    BAD,
-    /** A connection, but no response in time, and no part of any response since the probe began. */
-    SILENT,
-    /** No response in time, but parts of responses to requests since the probe began. */
-    BUSY,
-    /** No connection in time. */
-    NOT_ACCEPTED,
-    /** The connection was refused or broke. */
-    BROKEN,
-    /** No result: the router had no free file descriptor or port. */
-    NONE
-  }
-
   private final Fleet fleet;
   private volatile ProbeSettings settings;
   private final EngineClient client;
   private final Ticker ticker;
   private final SleepStates sleeping;
-  private final Places places;
+  private final ProbeSlots slots;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -75,10 +50,8 @@ public final class Prober implements AutoCloseable {
   /** Receives each response with a worker's models. */
   private volatile BiConsumer<Worker, byte[]> onModels = (_, _) -> {};
 
-  /** Models that are not yet in the fleet; guarded by itself. */
-  private final Map<Worker, ServedModels> learned = new HashMap<>();
-
-  private final ReentrantLock learning = new ReentrantLock();
+  private final ProbeRequests requests;
+  private final ModelBatches models;
 
   private volatile boolean running = true;
   private final Thread loop;
@@ -94,8 +67,10 @@ public final class Prober implements AutoCloseable {
     this.settings = settings;
     this.client = client;
     this.ticker = ticker;
+    requests = new ProbeRequests(client, ticker, () -> this.settings);
+    models = new ModelBatches(fleet);
     sleeping = new SleepStates(client, settings.timeout());
-    places = new Places(settings.parallelism());
+    slots = new ProbeSlots(settings.parallelism());
     schedule = new ProbeSchedule(settings, random);
     loop = Thread.ofVirtual().name("prober").unstarted(this::run);
   }
@@ -110,10 +85,10 @@ public final class Prober implements AutoCloseable {
   }
 
   /** Slots for concurrent probes; their number can change. */
-  private static final class Places extends Semaphore {
+  private static final class ProbeSlots extends Semaphore {
     private static final long serialVersionUID = 1;
 
-    Places(int number) {
+    ProbeSlots(int number) {
       super(number);
     }
 
@@ -133,7 +108,7 @@ public final class Prober implements AutoCloseable {
       if (next.equals(settings)) {
         return;
       }
-      places.change(next.parallelism() - settings.parallelism());
+      slots.change(next.parallelism() - settings.parallelism());
       settings = next;
       schedule.configure(next);
       long now = ticker.nanos();
@@ -177,12 +152,37 @@ public final class Prober implements AutoCloseable {
     }
   }
 
+  /**
+   * Reads a worker's models soon, because it refused a request for one of them. Never blocks for
+   * long; callable on event loops.
+   */
+  public void modelMissing(Worker worker, String model) {
+    boolean warns;
+    lock.lock();
+    try {
+      if (schedule.modelMissing(worker, ticker.nanos())) {
+        changed.signal();
+      }
+      warns = schedule.warnsOfMissing(worker);
+    } finally {
+      lock.unlock();
+    }
+    if (warns) {
+      log.warn(
+          worker.spec().models().isEmpty()
+              ? "{} answers that it does not serve {}, which it listed; its models are read again"
+              : "{} answers that it does not serve {}, which the configuration lists for it",
+          worker,
+          LogText.of(model));
+    }
+  }
+
   private void run() {
     try {
       while (running) {
         Worker worker = awaitDue();
         if (worker != null) {
-          places.acquire();
+          slots.acquire();
           Thread.startVirtualThread(() -> probe(worker));
         }
       }
@@ -209,21 +209,21 @@ public final class Prober implements AutoCloseable {
     boolean good = false;
     boolean settled = false;
     try {
-      Verdict verdict = ask(worker);
+      Verdict verdict = requests.ask(worker);
       Set<String> configured = worker.spec().models();
-      List<HealthRequest> requests =
+      List<HealthRequest> ofModels =
           verdict == Verdict.GOOD ? HealthRequest.of(worker.spec()) : List.of();
-      if (!requests.isEmpty()) {
-        configured = served(worker, requests);
+      if (!ofModels.isEmpty()) {
+        configured = requests.served(worker, ofModels);
         verdict = configured.isEmpty() ? Verdict.BAD : Verdict.GOOD;
       }
       boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
       if (verdict == Verdict.GOOD) {
         askIfAsleep(worker);
         boolean anew = !worker.health().healthy() && !configured.isEmpty();
-        if (anew || !requests.isEmpty()) {
+        if (anew || !ofModels.isEmpty()) {
           // A restarted engine has lost the adapters that were loaded.
-          learn(worker, ServedModels.reported(configured));
+          models.learn(worker, ServedModels.reported(configured));
         }
       }
       switch (verdict) {
@@ -243,7 +243,7 @@ public final class Prober implements AutoCloseable {
       good = verdict == Verdict.GOOD || (passed && worker.health().healthy());
       settled = good && modelsKnown && worker.health().healthy();
     } finally {
-      places.release();
+      slots.release();
       finished(worker, good, settled);
     }
   }
@@ -290,126 +290,10 @@ public final class Prober implements AutoCloseable {
         names.removeAll(listed.bases());
         Set<String> adapters = Set.copyOf(names);
         names.addAll(configured);
-        learn(worker, ServedModels.reported(names, adapters));
+        models.learn(worker, ServedModels.reported(names, adapters));
       }
     } catch (IOException | IllegalArgumentException e) {
       log.debug("cannot read the models of {}: {}", worker, LogText.of(e));
-    }
-  }
-
-  private Verdict ask(Worker worker) {
-    long begun = ticker.nanos();
-    try {
-      String failure = probeFailure(worker);
-      if (failure == null) {
-        worker.failureSigns().answeredProbeOf(begun);
-        return Verdict.GOOD;
-      }
-      worker.probes().failing(failure);
-      return Verdict.BAD;
-    } catch (IOException | IllegalArgumentException e) {
-      worker.probes().failing(ProbeFailures.reason(e, worker.spec(), settings));
-      if (e instanceof SocketTimeoutException) {
-        log.debug("probe of {} timed out: {}", worker, LogText.of(e));
-        return servedSince(worker, begun)
-            ? Verdict.BUSY
-            : e instanceof ConnectTimeout ? Verdict.NOT_ACCEPTED : Verdict.SILENT;
-      }
-      log.debug("probe of {} failed: {}", worker, LogText.of(e));
-      if (e instanceof ConnectException) {
-        worker.probes().refuses();
-      }
-      return routersOwn(worker, e) ? Verdict.NONE : Verdict.BROKEN;
-    }
-  }
-
-  /**
-   * Sends a probe. If the worker's URL ends in {@code /v1}, a server that does not know the path
-   * below the base may know it below {@code /v1}.
-   *
-   * @return null if the response is good; otherwise the reason
-   */
-  private @Nullable String probeFailure(Worker worker) throws IOException {
-    WorkerSpec spec = worker.spec();
-    int status = status(spec, spec.base());
-    if (settings.good(status)) {
-      return null;
-    }
-    if (spec.base().equals(spec.url())) {
-      return ProbeFailures.status(status, spec.base(), settings);
-    }
-    int below = status(spec, spec.url());
-    return settings.good(below)
-        ? null
-        : ProbeFailures.statuses(status, spec.base(), below, spec.url(), settings);
-  }
-
-  private int status(WorkerSpec spec, String base) throws IOException {
-    String url = base + settings.endpoint();
-    return client.send(spec, "GET", url, settings.timeout()).status();
-  }
-
-  /**
-   * True if the worker sent a part of a response since {@code begun}. After a refused connection
-   * only a response that began since then counts; others say nothing about new connections.
-   */
-  private static boolean servedSince(Worker worker, long begun) {
-    return worker.health().status() == HealthState.Status.SUSPECT
-        ? worker.begunSince(begun)
-        : worker.sentSince(begun);
-  }
-
-  /**
-   * True if the router caused the failure. A shortage of ports counts only for a healthy worker;
-   * another one may have an address that cannot be connected to.
-   */
-  private static boolean routersOwn(Worker worker, Exception failure) {
-    Shortage shortage = Shortage.of(failure);
-    return shortage == Shortage.DESCRIPTORS
-        || (shortage == Shortage.PORTS && worker.health().healthy());
-  }
-
-  /** The configured models of a worker without those that fail a real request. */
-  private Set<String> served(Worker worker, List<HealthRequest> requests) {
-    Set<String> models = new HashSet<>(worker.spec().models());
-    for (HealthRequest each : requests) {
-      if (models.contains(each.model()) && !served(worker, each)) {
-        models.remove(each.model());
-      }
-    }
-    return models;
-  }
-
-  private boolean served(Worker worker, HealthRequest request) {
-    long begun = ticker.nanos();
-    try {
-      EngineClient.Answer answer =
-          client.forward(
-              worker.spec(),
-              "POST",
-              worker.spec().base() + request.path(),
-              Map.of("content-type", request.contentType()),
-              request.body(),
-              settings.timeout());
-      boolean good = request.served(answer);
-      if (!good) {
-        log.debug(
-            "{} fails {} of {}: {}",
-            worker,
-            request.kind(),
-            LogText.of(request.model()),
-            answer.status());
-      }
-      return good;
-    } catch (IOException | IllegalArgumentException e) {
-      log.debug(
-          "{} fails {} of {}: {}",
-          worker,
-          request.kind(),
-          LogText.of(request.model()),
-          LogText.of(e));
-      return (e instanceof SocketTimeoutException && servedSince(worker, begun))
-          || routersOwn(worker, e);
     }
   }
 
@@ -420,38 +304,47 @@ public final class Prober implements AutoCloseable {
       if (answer.status() >= 500) {
         return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }
-      ServedModels models =
+      ServedModels listed =
           answer.good() ? ModelList.read(answer.body()) : ServedModels.reported(Set.of());
-      if (models.any() && settings.alsoGood().contains(answer.status())) {
+      if (listed.any() && settings.alsoGood().contains(answer.status())) {
         log.debug("{} does not list its models: {}", worker, answer.status());
-      } else if (models.any()) {
-        log.warn("{} does not list its models (GET /v1/models: {})", worker, answer.status());
+      } else if (listed.any()) {
+        log.warn(
+            "{} does not list its models (GET /v1/models: {}){}",
+            worker,
+            answer.status(),
+            consequence(worker));
       } else {
         onModels.accept(worker, answer.body());
-        learn(worker, models);
+        models.learn(worker, listed);
       }
-      if (models.any()) {
+      if (listed.any()) {
         unreported(worker);
       }
       modelsSeen(worker);
       return true;
     } catch (IOException | IllegalArgumentException e) {
-      return modelsFailed(worker, e.toString());
+      return modelsFailed(worker, "GET /v1/models: " + reason(e));
     }
   }
 
   /**
    * Schedules another attempt with the next probe. After several failures the worker counts as not
-   * reporting its models.
+   * reporting its models, which is logged once until its models are read or a probe fails.
    */
   private boolean modelsFailed(Worker worker, String why) {
     log.debug("cannot read the models of {}: {}", worker, why);
     boolean often;
+    boolean first;
     lock.lock();
     try {
       often = schedule.modelsFailed(worker);
+      first = often && schedule.warnsOfModels(worker);
     } finally {
       lock.unlock();
+    }
+    if (first) {
+      log.warn("the models of {} cannot be read ({}){}", worker, why, consequence(worker));
     }
     if (often) {
       unreported(worker);
@@ -459,38 +352,26 @@ public final class Prober implements AutoCloseable {
     return false;
   }
 
+  /** The reason without the class of the exception, which readers of the log do not know. */
+  private static String reason(Exception e) {
+    if (e instanceof JsonProcessingException wrong) {
+      return "not JSON: " + LogText.of(wrong.getOriginalMessage());
+    }
+    String message = e.getMessage();
+    return message == null || message.isBlank() ? LogText.of(e) : LogText.of(message);
+  }
+
+  /** The end of a line about models that are not known. */
+  private static String consequence(Worker worker) {
+    return worker.models().isEmpty()
+        ? "; it gets requests for every model"
+        : "; it keeps the models that it reported before";
+  }
+
   /** Keeps models reported earlier; a worker that never reported any may serve every model. */
   private void unreported(Worker worker) {
     if (worker.models().isEmpty()) {
-      learn(worker, ServedModels.reported(Set.of()));
-    }
-  }
-
-  /**
-   * Adds models to the fleet, in a batch with those of other probes. Each fleet change costs time
-   * in proportion to the number of workers, so a large fleet must not change once per worker.
-   * Unchanged models cost nothing.
-   */
-  private void learn(Worker worker, ServedModels models) {
-    if (fleet.snapshot().models(worker).equals(models)) {
-      return;
-    }
-    synchronized (learned) {
-      learned.put(worker, models);
-    }
-    LockSupport.parkNanos(GATHERING_NANOS_PER_WORKER * fleet.snapshot().workers().size());
-    learning.lock();
-    try {
-      Map<Worker, ServedModels> batch;
-      synchronized (learned) {
-        batch = Map.copyOf(learned);
-        learned.clear();
-      }
-      if (!batch.isEmpty()) {
-        fleet.learnModels(batch);
-      }
-    } finally {
-      learning.unlock();
+      models.learn(worker, ServedModels.reported(Set.of()));
     }
   }
 

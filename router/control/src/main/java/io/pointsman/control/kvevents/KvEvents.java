@@ -55,6 +55,10 @@ public final class KvEvents implements AutoCloseable {
   /** Actions for one worker. */
   private static final class Watch {
     private final KvOutlet outlet;
+
+    /** {@link Worker#returns} of the worker while it is followed. */
+    private final int returns;
+
     private volatile boolean asking;
     private volatile long dueAt;
     private volatile @Nullable List<SourceSpec> found;
@@ -70,6 +74,7 @@ public final class KvEvents implements AutoCloseable {
 
     Watch(Worker worker, KvFeed feed, long now) {
       outlet = new KvOutlet(worker, feed);
+      returns = worker.returns();
       dueAt = now;
     }
   }
@@ -119,9 +124,11 @@ public final class KvEvents implements AutoCloseable {
             Replay.readAhead(Runtime.getRuntime().maxMemory()));
   }
 
-  /** Starts polling. */
-  public KvEvents start() {
-    rounds = Rounds.start("kv-events", LOOK, this::look);
+  /** Starts polling, unless it has started. */
+  public synchronized KvEvents start() {
+    if (rounds == null) {
+      rounds = Rounds.start("kv-events", LOOK, this::look);
+    }
     return this;
   }
 
@@ -150,7 +157,7 @@ public final class KvEvents implements AutoCloseable {
     }
     long now = ticker.nanos();
     for (Watch watch : watches.values()) {
-      // An empty list is the end of sources whose engine fails; it stays to be applied.
+      // An empty list is the end of the sources of a failed engine. It is applied later.
       List<SourceSpec> found = watch.found;
       if (found != null && !found.isEmpty()) {
         watch.found = null;
@@ -170,6 +177,9 @@ public final class KvEvents implements AutoCloseable {
     List<Worker> workers = fleet.snapshot().workers();
     leave(workers);
     for (Worker worker : workers) {
+      Watch known = watches.get(worker);
+      // The feed has forgotten a worker that has left, also if it has come back.
+      closeIf(known != null && known.returns != worker.returns(), worker, known);
       Watch watch = watches.computeIfAbsent(worker, _ -> new Watch(worker, feed, now));
       List<SourceSpec> found = watch.found;
       if (found != null) {
@@ -191,8 +201,8 @@ public final class KvEvents implements AutoCloseable {
     }
   }
 
-  private void closeIf(boolean gone, Worker worker, Watch watch) {
-    if (gone) {
+  private void closeIf(boolean gone, Worker worker, @Nullable Watch watch) {
+    if (gone && watch != null) {
       watches.remove(worker);
       watch.sources.forEach(KvSource::close);
     }

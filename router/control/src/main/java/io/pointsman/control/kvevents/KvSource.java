@@ -45,7 +45,7 @@ final class KvSource implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(KvSource.class);
   private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
-  private static final Duration TOLD_AGAIN = Duration.ofSeconds(30);
+  private static final Duration LOGGED_AGAIN = Duration.ofSeconds(30);
   private static final int LOOK_UP_MILLIS = 5000;
   private static final long NOT_IN_DOUBT = -1;
 
@@ -473,7 +473,7 @@ final class KvSource implements AutoCloseable {
   private void complain(Complaint about, String why) {
     long now = shared.ticker().nanos();
     Long before = loggedAt.get(about);
-    if (before == null || now - before >= TOLD_AGAIN.toNanos()) {
+    if (before == null || now - before >= LOGGED_AGAIN.toNanos()) {
       loggedAt.put(about, now);
       log.warn("KV events of {}: {}", name, why);
     } else {

@@ -17,7 +17,7 @@ final class TokenQueryState {
   /** Limited, because an engine may be replaced by one with the route. */
   static final long NO_ROUTE = Duration.ofMinutes(5).toNanos();
 
-  /** Time whose unused share can be used later. */
+  /** Query time that was not used in this period can be used later. */
   static final Duration SAVED = Duration.ofSeconds(100);
 
   private final Map<String, Long> missingUntil = new HashMap<>();

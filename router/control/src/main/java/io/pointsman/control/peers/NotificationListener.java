@@ -16,9 +16,11 @@ import org.slf4j.LoggerFactory;
 public final class NotificationListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
 
+  private final String address;
   private final ZmqListener listener;
 
-  private NotificationListener(ZmqListener listener) {
+  private NotificationListener(String address, ZmqListener listener) {
+    this.address = address;
     this.listener = listener;
   }
 
@@ -45,9 +47,8 @@ public final class NotificationListener implements AutoCloseable {
             // Nothing to do: each waiting request has its own timeout.
           }
         };
-    ZmqListener listener = ZmqListener.open("notifications", "PULL", address, sink, ticker);
-    log.info("prefill engines can send notifications to {}, port {}", address, listener.port());
-    return new NotificationListener(listener);
+    return new NotificationListener(
+        address, ZmqListener.open("notifications", "PULL", address, sink, ticker));
   }
 
   private static void take(byte[] frame, Predicate<String> arrived, Complaints complaints) {
@@ -58,6 +59,11 @@ public final class NotificationListener implements AutoCloseable {
     } catch (Unusable e) {
       complaints.add(String.valueOf(e.getMessage()));
     }
+  }
+
+  /** Logs the address, because it comes into use. */
+  public void announce() {
+    log.info("prefill engines can send notifications to {}, port {}", address, listener.port());
   }
 
   public int port() {

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps registered engines in the fleet while they repeat their registrations. Removes only workers
  * that it has added. An engine that is already a worker is not added again, but its transfer data
- * is stored. Time without a listener does not expire registrations. Confined to one thread.
+ * is stored. Time without a listener does not expire registrations. Thread-safe.
  */
 final class Registrar {
   private static final Logger log = LoggerFactory.getLogger(Registrar.class);
@@ -49,6 +49,9 @@ final class Registrar {
   private static final class Entry {
     private Announcement announcement;
     private long receivedAt;
+
+    /** True while it has not registered at a new address of the router. */
+    private boolean awaited;
 
     /** The engine's workers by id; null for workers added by others. */
     private final Map<String, @Nullable Worker> workers = new LinkedHashMap<>();
@@ -79,7 +82,7 @@ final class Registrar {
   }
 
   /** Processes a registration. */
-  void received(Announcement announcement) {
+  synchronized void received(Announcement announcement) {
     Entry entry = entries.get(announcement.httpAddress());
     if (entry != null && !entry.announcement.sameWorkers(announcement)) {
       log.info("engine {} registers with other properties than before", announcement.httpAddress());
@@ -118,6 +121,7 @@ final class Registrar {
       }
     }
     entry.receivedAt = ticker.nanos();
+    entry.awaited = false;
   }
 
   private @Nullable String refusal(Announcement announcement) {
@@ -204,7 +208,7 @@ final class Registrar {
   }
 
   /** Removes engines with expired registrations; to be called frequently. */
-  void look() {
+  synchronized void look() {
     long now = ticker.nanos();
     long paused = now - lookedAt > HICCUP ? now - lookedAt : 0;
     lookedAt = now;
@@ -212,7 +216,7 @@ final class Registrar {
     while (all.hasNext()) {
       Entry entry = all.next();
       entry.receivedAt += paused;
-      if (now - entry.receivedAt > LIFETIME.toNanos()) {
+      if (!entry.awaited && now - entry.receivedAt > LIFETIME.toNanos()) {
         all.remove();
         forget(entry);
         log.info(
@@ -220,6 +224,11 @@ final class Registrar {
             entry.announcement.httpAddress());
       }
     }
+  }
+
+  /** Keeps each registered engine until it registers at a new address of the router. */
+  synchronized void awaitAll() {
+    entries.values().forEach(entry -> entry.awaited = true);
   }
 
   private void forget(Entry entry) {
@@ -233,7 +242,7 @@ final class Registrar {
   }
 
   /** Number of registered engines. */
-  int size() {
+  synchronized int size() {
     return entries.size();
   }
 }

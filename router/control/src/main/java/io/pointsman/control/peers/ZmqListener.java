@@ -2,6 +2,7 @@ package io.pointsman.control.peers;
 
 import io.pointsman.control.health.Rounds;
 import io.pointsman.control.zmtp.ZmtpConnection;
+import io.pointsman.engine.env.BindProblem;
 import io.pointsman.engine.env.Ticker;
 import java.io.EOFException;
 import java.io.IOException;
@@ -89,7 +90,7 @@ final class ZmqListener implements AutoCloseable {
       return new ZmqListener(name, kind, server, sink, new Complaints(log, name, ticker));
     } catch (IOException e) {
       server.close();
-      throw new IOException(name + ": " + address + " (expected: a free port)", e);
+      throw new IOException(BindProblem.of(name + ": " + address, e), e);
     }
   }
 

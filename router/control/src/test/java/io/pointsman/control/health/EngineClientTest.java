@@ -13,6 +13,7 @@ import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,6 +26,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class EngineClientTest {
@@ -203,6 +206,18 @@ class EngineClientTest {
             () ->
                 client(EngineKeys.NONE).send(Role.REGULAR, "GET", url("/"), Duration.ofMillis(50)))
         .isInstanceOf(IOException.class);
+  }
+
+  /** Servers of other protocols mostly close the connection; this one may also be slow HTTP. */
+  @ParameterizedTest
+  @ValueSource(strings = {"SSH-2.0-x", "HTT", "HTTP/1.1 2"})
+  void anEngineThatStopsWithinTheFirstLineTimesOut(String sent) {
+    keepOpen = true;
+    answer = sent;
+    assertThatThrownBy(
+            () ->
+                client(EngineKeys.NONE).send(Role.REGULAR, "GET", url("/"), Duration.ofMillis(200)))
+        .isInstanceOf(SocketTimeoutException.class);
   }
 
   @Test

@@ -91,6 +91,13 @@ class FleetJournalTest {
   }
 
   @Test
+  void aWorkerThatReportsNoModelsGetsRequestsForEveryModel() {
+    fleet.learnModels(Map.of(worker, ServedModels.reported(Set.of())));
+    succeeds();
+    assertThat(lines()).containsExactly("worker a:1 is healthy, gets requests for every model");
+  }
+
+  @Test
   void reasonsWithoutEndAreNotAllLogged() {
     for (int i = 0; i < 100; i++) {
       fails("reason " + i);

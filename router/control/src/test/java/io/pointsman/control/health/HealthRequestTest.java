@@ -66,7 +66,7 @@ class HealthRequestTest {
     HealthRequest request = HealthRequest.of(kind, "a \"b\"");
     String body = new String(request.body(), UTF_8);
     assertThat(request.path()).isEqualTo(path);
-    assertThat(ModelNames.model(request.body())).isEqualTo("a \"b\"");
+    assertThat(ModelInBody.model(request.body())).isEqualTo("a \"b\"");
     assertThat(body).contains('"' + member + '"');
   }
 
@@ -118,7 +118,7 @@ class HealthRequestTest {
         "/",
         exchange -> {
           byte[] body = exchange.getRequestBody().readAllBytes();
-          String model = body.length == 0 ? "" : ModelNames.model(body);
+          String model = body.length == 0 ? "" : ModelInBody.model(body);
           boolean known = !exchange.getRequestURI().getPath().startsWith("/v1/v1/");
           exchange.sendResponseHeaders(known ? statuses.getOrDefault(model, 200) : 404, 2);
           exchange.getResponseBody().write("{}".getBytes(UTF_8));

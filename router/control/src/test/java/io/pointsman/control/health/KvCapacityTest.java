@@ -18,12 +18,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
 class KvCapacityTest {
-  private static long ofAll(String told) {
-    return KvCapacity.tokens(told, false);
+  private static long ofAll(String reply) {
+    return KvCapacity.tokens(reply, false);
   }
 
-  private static long ofOneRank(String told) {
-    return KvCapacity.tokens(told, true);
+  private static long ofOneRank(String reply) {
+    return KvCapacity.tokens(reply, true);
   }
 
   @Test
@@ -36,11 +36,11 @@ class KvCapacityTest {
         exchange -> {
           String path = exchange.getRequestURI().getPath();
           asked.add(path);
-          byte[] told = "{\"max_total_num_tokens\":431200}".getBytes(StandardCharsets.UTF_8);
+          byte[] reply = "{\"max_total_num_tokens\":431200}".getBytes(StandardCharsets.UTF_8);
           boolean known = path.equals("/server_info");
-          exchange.sendResponseHeaders(known ? 200 : 404, known ? told.length : -1);
+          exchange.sendResponseHeaders(known ? 200 : 404, known ? reply.length : -1);
           if (known) {
-            exchange.getResponseBody().write(told);
+            exchange.getResponseBody().write(reply);
           }
           exchange.close();
         });
@@ -68,47 +68,47 @@ class KvCapacityTest {
 
   @Test
   void sglangReportsTokensPerRankAndNumberOfRanks() {
-    String told = "{\"dp_size\": 4,\"max_total_num_tokens\":100000,\"internal_states\":[]}";
+    String reply = "{\"dp_size\": 4,\"max_total_num_tokens\":100000,\"internal_states\":[]}";
 
-    assertThat(ofAll(told)).isEqualTo(400_000);
-    assertThat(ofOneRank(told)).isEqualTo(100_000);
+    assertThat(ofAll(reply)).isEqualTo(400_000);
+    assertThat(ofOneRank(reply)).isEqualTo(100_000);
   }
 
   @Test
   void vllmReportsItsBlocks() {
-    String told =
+    String reply =
         """
         # TYPE vllm:cache_config_info gauge
         vllm:cache_config_info{block_size="16",cache_dtype="auto",num_gpu_blocks="27000"} 1.0
         """;
 
-    assertThat(ofAll(told)).isEqualTo(432_000);
-    assertThat(ofOneRank(told)).isEqualTo(432_000);
+    assertThat(ofAll(reply)).isEqualTo(432_000);
+    assertThat(ofOneRank(reply)).isEqualTo(432_000);
   }
 
   @Test
   void vllmReportsTheBlocksOfAllRanksInEachSeries() {
-    String told =
+    String reply =
         """
         vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="54000"} 1.0
         vllm:cache_config_info{block_size="16",engine="1",num_gpu_blocks="54000"} 1.0
         """;
 
-    assertThat(ofAll(told)).isEqualTo(864_000);
-    assertThat(ofOneRank(told)).isEqualTo(432_000);
+    assertThat(ofAll(reply)).isEqualTo(864_000);
+    assertThat(ofOneRank(reply)).isEqualTo(432_000);
   }
 
   /** For models with several kinds of caches, blocks times block size is not the capacity. */
   @Test
   void vllmReportsTheTokensOfEachRank() {
-    String told =
+    String reply =
         """
         vllm:cache_config_info{block_size="4",engine="0",kv_cache_size_tokens="300000",num_gpu_blocks="9000"} 1
         vllm:cache_config_info{block_size="4",engine="1",kv_cache_size_tokens="300000",num_gpu_blocks="9000"} 1
         """;
 
-    assertThat(ofAll(told)).isEqualTo(600_000);
-    assertThat(ofOneRank(told)).isEqualTo(300_000);
+    assertThat(ofAll(reply)).isEqualTo(600_000);
+    assertThat(ofOneRank(reply)).isEqualTo(300_000);
   }
 
   @Test

@@ -32,7 +32,7 @@ class ModelListTest {
 
   @Test
   void modelsWithAnotherParentAreAdapters() throws IOException {
-    ServedModels told =
+    ServedModels reply =
         models(
             """
             {"data":[{"id":"llama","root":"/models/llama","parent":null},{"id":"alias"},
@@ -40,9 +40,16 @@ class ModelListTest {
               {"id":"none","parent":""},{"id":"other:tag","parent":7}]}
             """);
 
-    assertThat(told.bases())
+    assertThat(reply.bases())
         .containsExactlyInAnyOrder("llama", "alias", "own", "none", "other:tag");
-    assertThat(told.names()).hasSize(7);
+    assertThat(reply.names()).hasSize(7);
+  }
+
+  @Test
+  void emptyNamesAreNone() throws IOException {
+    assertThat(read("{\"data\":[{\"id\":\"\"},{\"id\":\"m\",\"aliases\":[\"\",\" \"]}]}"))
+        .containsExactly("m");
+    assertThat(models("{\"data\":[{\"id\":\"\"}]}").any()).isTrue();
   }
 
   @Test

@@ -192,4 +192,58 @@ class ProbeScheduleTest {
     schedule.follow(fleet.snapshot().workers(), clock.nanos());
     assertThat(schedule.modelsDue(worker, clock.nanos())).isFalse();
   }
+
+  @Test
+  void aMissingModelMakesTheModelsDueAtOnceAndOncePerSecond() {
+    Worker worker = worker("a:1");
+    probe(worker, true);
+    schedule.modelsSeen(worker, clock.nanos());
+    assertThat(schedule.modelsDue(worker, clock.nanos())).isFalse();
+
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isTrue();
+    assertThat(due()).isTrue();
+    assertThat(schedule.modelsDue(worker, clock.nanos())).isTrue();
+
+    probe(worker, true);
+    schedule.modelsSeen(worker, clock.nanos());
+    clock.advance(Duration.ofMillis(999));
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isFalse();
+    assertThat(schedule.modelsDue(worker, clock.nanos())).isFalse();
+
+    clock.advance(Duration.ofMillis(1));
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isTrue();
+  }
+
+  @Test
+  void aListThatStaysTheSameIsReadMoreAndMoreSeldomAndLoggedOnce() {
+    Worker worker = worker("a:1");
+    fleet.learnModels(worker, Set.of("m"));
+    int reads = 0;
+    int lines = 0;
+    for (int second = 0; second < 3600; second++) {
+      reads += schedule.modelMissing(worker, clock.nanos()) ? 1 : 0;
+      lines += schedule.warnsOfMissing(worker) ? 1 : 0;
+      clock.advance(Duration.ofSeconds(1));
+    }
+    assertThat(reads).isLessThan(80);
+    assertThat(lines).isEqualTo(1);
+
+    fleet.learnModels(worker, Set.of("m", "n"));
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isTrue();
+    assertThat(schedule.warnsOfMissing(worker)).isTrue();
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isTrue();
+  }
+
+  @Test
+  void configuredModelsAreNotReadAgain() {
+    Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("m")));
+    schedule.follow(fleet.snapshot().workers(), clock.nanos());
+    probe(worker, true);
+
+    assertThat(schedule.modelMissing(worker, clock.nanos())).isFalse();
+    assertThat(schedule.warnsOfMissing(worker)).isTrue();
+    assertThat(schedule.warnsOfMissing(worker)).isFalse();
+    assertThat(due()).isFalse();
+  }
 }

@@ -253,7 +253,7 @@ class ProberTest {
     }
   }
 
-  /** Answers whatever comes with 400, as servers without TLS do. */
+  /** Answers each connection with 400, as servers without TLS do. */
   private static void refuseAll(ServerSocket server) {
     while (!server.isClosed()) {
       try (Socket client = server.accept()) {

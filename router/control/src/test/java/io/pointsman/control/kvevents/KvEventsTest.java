@@ -11,6 +11,8 @@ import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.KvEventSettings.Mode;
 import io.pointsman.control.kvevents.KvEventTally.Count;
+import io.pointsman.engine.fleet.FormerWorker;
+import io.pointsman.engine.fleet.LeaseKind;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvEvent;
@@ -31,6 +33,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -82,16 +85,21 @@ class KvEventsTest {
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
   }
 
+  /** Adds the engine as a worker, and waits until two blocks of it are known. */
+  private static Worker withTwoBlocks(Listening listening, SimEngine engine) throws Exception {
+    Worker worker = listening.add(engine.url(), Map.of());
+    listening.awaitLive(worker, engine.events());
+    ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
+    Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+    return worker;
+  }
+
   @ParameterizedTest
   @EnumSource(EventFormat.class)
   void theCacheOfAnEngineIsFollowedInAllFormats(EventFormat format) throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
         Listening listening = Listening.byAsking()) {
-      Worker worker = listening.add(engine.url(), Map.of());
-      listening.awaitLive(worker);
-
-      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
-      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      Worker worker = withTwoBlocks(listening, engine);
       List<KvEvent.Stored> stored = listening.feed.stored();
       assertThat(stored).allMatch(KvEvent.Stored::plain).allMatch(one -> one.blockSize() == BLOCK);
       assertThat(stored.stream().flatMapToInt(one -> Arrays.stream(one.tokens())))
@@ -123,7 +131,7 @@ class KvEventsTest {
         int first = 100 * i;
         ask(engine, "m", first + ",1,2,3,4,5,6,7,8", "");
       }
-      listening.awaitHeld(worker, 0, engine);
+      listening.awaitStored(worker, 0, engine);
       assertThat(listening.tally.of(Count.REMOVED)).isPositive();
     }
   }
@@ -134,7 +142,7 @@ class KvEventsTest {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, engine.events());
       ask(engine, "m", "1,2,3,4,5", ",\"cache_salt\":\"s\"");
       Await.until("a block", () -> listening.feed.blocks(worker, 0).size() == 1);
       assertThat(listening.feed.stored().getFirst().plain()).isFalse();
@@ -152,17 +160,32 @@ class KvEventsTest {
   void aRestartedEngineIsFollowedFromItsNewStart() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byAsking()) {
-      Worker worker = listening.add(engine.url(), Map.of());
-      listening.awaitLive(worker);
-      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
-      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      Worker worker = withTwoBlocks(listening, engine);
 
       engine.stop();
       Await.until("not complete", () -> !listening.feed.live(worker, 0));
       engine.restart();
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, engine.events());
       ask(engine, "m", "21,22,23,24,25", "");
       Await.until("one block", () -> listening.feed.blocks(worker, 0).size() == 1);
+    }
+  }
+
+  @Test
+  void aBusyWorkerThatComesBackIsFollowedAgain() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = withTwoBlocks(listening, engine);
+      assertThat(worker.tryLease(0, LeaseKind.WHOLE, 0, 0, (_, _) -> {})).isNotNull();
+      List<FormerWorker> gone = new ArrayList<>();
+      listening.fleet.replace(List.of(worker), List.of(), gone);
+      listening.fleet.restore(List.of(), gone);
+      assertThat(listening.fleet.snapshot().workers()).containsExactly(worker);
+
+      Await.until("the old source ends", () -> listening.tally.of(Count.RESETS_GONE) == 1);
+      listening.awaitLive(worker, engine.events());
+      ask(engine, "m", "21,22,23,24,25", "");
+      Await.until("a block", () -> !listening.feed.blocks(worker, 0).isEmpty());
     }
   }
 
@@ -170,9 +193,7 @@ class KvEventsTest {
   void aRestartOfOnlyThePublisherIsDetected() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM_MAP)));
         Listening listening = Listening.byAsking()) {
-      Worker worker = listening.add(engine.url(), Map.of());
-      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
-      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      Worker worker = withTwoBlocks(listening, engine);
       post(engine, "/sim/kv-events", "{\"restart\":true}");
       Await.until("nothing left", () -> listening.feed.blocks(worker, 0).isEmpty());
       listening.awaitLive(worker);
@@ -200,9 +221,9 @@ class KvEventsTest {
         ask(zero, "m", i + ",2,3,4,5", "");
         ask(one, "m", i + ",2,3,4,5,6,7,8,9", "");
       }
-      listening.awaitHeld(whole, 0, zero);
-      listening.awaitHeld(whole, 1, one);
-      listening.awaitHeld(second, 1, one);
+      listening.awaitStored(whole, 0, zero);
+      listening.awaitStored(whole, 1, one);
+      listening.awaitStored(second, 1, one);
       assertThat(listening.feed.blocks(second, 0)).isEmpty();
       assertThat(listening.feed.overlapped()).isFalse();
       assertThat(listening.tally.of(Count.WRONG_RANK)).isZero();
@@ -224,10 +245,10 @@ class KvEventsTest {
       Worker worker = listening.add("http://127.0.0.1:1", labels);
       listening.awaitLive(worker);
 
-      assertThat(listening.feed.heardOf(worker, 1)).isTrue();
+      assertThat(listening.feed.subscribed(worker, 1)).isTrue();
       assertThat(listening.feed.live(worker, 1)).isFalse();
       listening.fleet.remove(worker.id());
-      Await.until("followed no more", () -> !listening.feed.heardOf(worker, 1));
+      Await.until("followed no more", () -> !listening.feed.subscribed(worker, 1));
     }
   }
 
@@ -276,12 +297,12 @@ class KvEventsTest {
         following = i == 4 ? followers() : following;
         listening.fleet.remove(worker.id());
         Await.until("gone", () -> engine.events().subscribers() == 0);
-        Await.until("told", () -> !listening.feed.live(worker, 0));
+        Await.until("reported", () -> !listening.feed.live(worker, 0));
         if (i == 4) {
           descriptors = system.getOpenFileDescriptorCount();
         }
       }
-      assertThat(following).as("threads that are told of").isPositive();
+      assertThat(following).as("threads that are reported").isPositive();
       long most = descriptors + 10;
       Await.until("descriptors given back", () -> system.getOpenFileDescriptorCount() <= most);
       Await.until("threads at their ends", () -> followers() == 0);
@@ -313,7 +334,7 @@ class KvEventsTest {
       Worker worker = listening.add(other.url(), Map.of());
       listening.awaitLive(worker);
       listening.awaitAsked(engine);
-      assertThat(listening.feed.heardOf(quiet, 0)).isFalse();
+      assertThat(listening.feed.subscribed(quiet, 0)).isFalse();
     }
   }
 
@@ -351,10 +372,7 @@ class KvEventsTest {
   void sourcesThatStayAreKeptWhenTheSettingsChange() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byAsking()) {
-      Worker worker = listening.add(engine.url(), Map.of());
-      listening.awaitLive(worker);
-      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
-      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      Worker worker = withTwoBlocks(listening, engine);
 
       listening.events.use(
           new KvEventSettings(

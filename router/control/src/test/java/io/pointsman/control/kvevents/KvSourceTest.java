@@ -41,11 +41,6 @@ class KvSourceTest {
     return new EventPublisher(options, "127.0.0.1", 1, 1);
   }
 
-  /** A source is complete before its publisher has read the subscription. */
-  private static void awaitSubscriber(EventPublisher publisher) {
-    Await.until("a subscriber", () -> publisher.subscribers() > 0);
-  }
-
   /** Publishes one block with the id and token {@code block}. */
   private static void store(EventPublisher publisher, long block) {
     publisher.publish(stored(block));
@@ -92,7 +87,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       for (int i = 1; i <= 500; i++) {
         store(publisher, i);
       }
@@ -139,8 +134,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      listening.awaitLive(worker, publisher);
       publisher.faults(new EventFaults(0.3, 0, 0, 0));
       for (int i = 1; i <= 300; i++) {
         store(publisher, i);
@@ -177,8 +171,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS.withBuffered(5));
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      listening.awaitLive(worker, publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       publisher.faults(new EventFaults(1, 0, 0, 0));
@@ -229,8 +222,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      listening.awaitLive(worker, publisher);
       publisher.faults(new EventFaults(0, 20, 0.5, 0));
       for (int i = 1; i <= 100; i++) {
         store(publisher, i);
@@ -284,7 +276,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       for (int i = 1; i <= 20; i++) {
         store(publisher, i);
       }
@@ -304,8 +296,7 @@ class KvSourceTest {
     try (first;
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(first.port(), first.replayPort());
-      listening.awaitLive(worker);
-      awaitSubscriber(first);
+      listening.awaitLive(worker, first);
       store(first, 1);
       store(first, 2);
       listening.awaitBlocks(worker, range(1, 2));
@@ -331,8 +322,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      awaitSubscriber(publisher);
+      listening.awaitLive(worker, publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       publisher.hangUp();
@@ -349,7 +339,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       for (int i = 1; i <= 5; i++) {
         store(publisher, i);
       }
@@ -421,8 +411,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      awaitSubscriber(publisher);
+      listening.awaitLive(worker, publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       publisher.publish(new byte[] {(byte) 0xc1});
@@ -473,7 +462,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = ofRankZero(publisher)) {
       Worker worker = listening.add("http://127.0.0.1:1", Map.of());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       storeAs(1, publisher, 9);
       listening.await(Count.WRONG_RANK, 1);
       Await.until("not complete", () -> !listening.feed.live(worker, 0));
@@ -496,7 +485,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = ofRankZero(publisher)) {
       Worker worker = listening.add("http://127.0.0.1:1", Map.of());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       storeAs(1, publisher, 8);
       storeAs(1, publisher, 9);
       publisher.publish(new byte[] {(byte) 0xc1});
@@ -530,6 +519,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker, publisher);
       storeAs(2, publisher, 1);
       storeAs(2, publisher, 2);
       listening.awaitBlocks(worker, range(1, 2));
@@ -543,7 +533,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
+      listening.awaitLive(worker, publisher);
       listening.feed.breakOnce();
       store(publisher, 1);
       store(publisher, 2);
@@ -581,8 +571,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      awaitSubscriber(publisher);
+      listening.awaitLive(worker, publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       listening.feed.failOnce(new AssertionError("planted"));
@@ -598,8 +587,7 @@ class KvSourceTest {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
-      listening.awaitLive(worker);
-      awaitSubscriber(publisher);
+      listening.awaitLive(worker, publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       listening.breakOnce();
@@ -621,7 +609,7 @@ class KvSourceTest {
       store(publisher, 1);
       try (EventPublisher right = publisher(OPTIONS.withTopic("kv"))) {
         Worker other = listening.add(right.port(), right.replayPort());
-        listening.awaitLive(other);
+        listening.awaitLive(other, right);
         store(right, 2);
         listening.awaitBlocks(other, Set.of(2L));
       }

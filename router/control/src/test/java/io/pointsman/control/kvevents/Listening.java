@@ -12,6 +12,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.SimEngine;
+import io.pointsman.tool.sim.zmq.EventPublisher;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -117,7 +118,7 @@ final class Listening implements AutoCloseable {
   }
 
   /** Waits until the known blocks of a rank equal those of its idle engine. */
-  void awaitHeld(Worker worker, int rank, SimEngine engine) {
+  void awaitStored(Worker worker, int rank, SimEngine engine) {
     Await.until(
         () -> engine.state().kv().idle() + " blocks, not " + feed.blocks(worker, rank).size(),
         () ->
@@ -127,6 +128,15 @@ final class Listening implements AutoCloseable {
 
   void awaitLive(Worker worker) {
     Await.until(worker + " complete", () -> feed.live(worker, 0));
+  }
+
+  /**
+   * Waits until a source is complete and its publisher has read the subscription. A source is
+   * complete before that, and the publisher sends no batch of the meantime.
+   */
+  void awaitLive(Worker worker, EventPublisher publisher) {
+    awaitLive(worker);
+    Await.until("a subscriber", () -> publisher.subscribers() > 0);
   }
 
   void await(Count what, long least) {

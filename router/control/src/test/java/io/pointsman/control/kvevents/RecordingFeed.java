@@ -17,7 +17,7 @@ final class RecordingFeed implements KvFeed {
   private final Map<String, Set<Long>> blocks = new TreeMap<>();
   private final Map<String, Long> batches = new TreeMap<>();
   private final Set<String> live = new TreeSet<>();
-  private final Set<String> heardOf = new TreeSet<>();
+  private final Set<String> subscribed = new TreeSet<>();
   private final List<KvEvent.Stored> stored = new ArrayList<>();
   private final Set<String> inside = new HashSet<>();
   private int resets;
@@ -81,7 +81,7 @@ final class RecordingFeed implements KvFeed {
   public synchronized void reset(Worker worker, int rank, Cause cause) {
     resets++;
     if (cause == Cause.GONE) {
-      heardOf.remove(key(worker, rank));
+      subscribed.remove(key(worker, rank));
     }
     blocks.remove(key(worker, rank));
   }
@@ -96,7 +96,7 @@ final class RecordingFeed implements KvFeed {
 
   @Override
   public synchronized void live(Worker worker, int rank, boolean now) {
-    heardOf.add(key(worker, rank));
+    subscribed.add(key(worker, rank));
     if (now) {
       live.add(key(worker, rank));
     } else {
@@ -127,8 +127,8 @@ final class RecordingFeed implements KvFeed {
   }
 
   /** True if the rank was reported, with complete state or not. */
-  synchronized boolean heardOf(Worker worker, int rank) {
-    return heardOf.contains(key(worker, rank));
+  synchronized boolean subscribed(Worker worker, int rank) {
+    return subscribed.contains(key(worker, rank));
   }
 
   synchronized List<KvEvent.Stored> stored() {

@@ -197,4 +197,17 @@ class RegistrarTest {
     assertThat(small.size()).isEqualTo(2);
     assertThat(ids()).containsExactly("a:1", "a:2");
   }
+
+  @Test
+  void afterANewAddressAnEngineExpiresOnlyIfItHasRegisteredThere() {
+    registrar.received(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.DECODE, "b:1"));
+    registrar.awaitAll();
+    pass(Registrar.LIFETIME.multipliedBy(3));
+    assertThat(ids()).containsExactly("a:1", "b:1");
+
+    registrar.received(says(Role.PREFILL, "a:1"));
+    pass(Registrar.LIFETIME.plusMillis(200));
+    assertThat(ids()).containsExactly("b:1");
+  }
 }

@@ -35,12 +35,19 @@ import org.junit.jupiter.api.Timeout;
 class RegistrationsTest {
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
   private final PeerTable peers = new PeerTable(100);
-  private Registrations registrations;
+  private final Registrations all =
+      new Registrations(fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY);
+  private Registrations.Listener registrations;
 
   @BeforeEach
   void open() throws IOException {
-    registrations =
-        Registrations.open("127.0.0.1:0", fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY);
+    registrations = used("127.0.0.1:0");
+  }
+
+  private Registrations.Listener used(String address) throws IOException {
+    Registrations.Listener bound = all.bind(address);
+    bound.use();
+    return bound;
   }
 
   @AfterEach
@@ -132,10 +139,10 @@ class RegistrationsTest {
       for (int i = 0; i < 500; i++) {
         byte[] bytes = new byte[random.nextInt(200)];
         random.nextBytes(bytes);
-        tell(dealer, bytes, false);
+        sendFrame(dealer, bytes, false);
       }
       for (int i = 0; i < 500; i++) {
-        tell(dealer, new byte[] {1}, i < 499);
+        sendFrame(dealer, new byte[] {1}, i < 499);
       }
       other.send(new byte[0], false);
       other.send(Packed.registration("X", "a:9", "a:9").bytes(), false);
@@ -148,7 +155,7 @@ class RegistrationsTest {
   /**
    * Sends a frame. The listener may close the connection first; the next frame then uses a new one.
    */
-  private static void tell(Sender dealer, byte[] frame, boolean more) {
+  private static void sendFrame(Sender dealer, byte[] frame, boolean more) {
     try {
       dealer.send(frame, more);
     } catch (IOException _) {
@@ -161,7 +168,7 @@ class RegistrationsTest {
   void aTooLargeFrameIsRefused() throws IOException {
     try (Sender loud = dealer();
         Sender good = dealer()) {
-      tell(loud, Packed.registration("P", "big:1", "x".repeat(1 << 20)).bytes(), false);
+      sendFrame(loud, Packed.registration("P", "big:1", "x".repeat(1 << 20)).bytes(), false);
       good.send(Packed.registration("P", "a:1", "a:2").bytes(), false);
       awaitWorker("a:1");
       assertThat(fleet.snapshot().worker("big:1")).isNull();
@@ -247,20 +254,31 @@ class RegistrationsTest {
 
   @Test
   void anOccupiedAddressIsReportedAtTheStart() {
-    assertThatThrownBy(
-            () ->
-                Registrations.open(
-                    address(), fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY))
+    assertThatThrownBy(() -> all.bind(address()))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining(address() + " (expected: a free port)");
+        .hasMessageContaining(address() + ": Address already in use");
   }
 
   @Test
   void aClosedListenerReleasesItsPort() throws IOException {
     String address = address();
     registrations.close();
-    registrations =
-        Registrations.open(address, fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY);
+    registrations = used(address);
     assertThat(address()).isEqualTo(address);
+  }
+
+  @Test
+  void aBoundAddressRegistersNobodyBeforeItsUse() throws IOException {
+    try (Registrations.Listener unused = all.bind("127.0.0.1:0")) {
+      Registration early = new Registration("P", "10.0.0.8:1", "10.0.0.8:21001", "", 1, 1);
+      Registration known = new Registration("P", "10.0.0.9:1", "10.0.0.9:21001", "", 1, 1);
+      try (RegistrationPings _ = new RegistrationPings("127.0.0.1:" + unused.port(), early, 0.02);
+          RegistrationPings _ = new RegistrationPings(address(), known, 0.02)) {
+        awaitWorker("10.0.0.9:1");
+        assertThat(fleet.snapshot().worker("10.0.0.8:1")).isNull();
+        unused.use();
+        awaitWorker("10.0.0.8:1");
+      }
+    }
   }
 }

@@ -2,7 +2,7 @@ package io.pointsman.observe.activity;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -50,13 +50,13 @@ public final class FleetActivity implements Learner {
   private record OfWorker(Worker worker, Tally tally) {}
 
   /**
-   * @param maxWorkers maximum number of workers of the fleet
+   * @param slots number of slots of the fleet
    */
-  public FleetActivity(Fleet fleet, int maxWorkers, Ticker ticker) {
+  public FleetActivity(Fleet fleet, int slots, Ticker ticker) {
     this.fleet = fleet;
     this.ticker = ticker;
     all = new Tally(ticker.nanos());
-    bySlot = new AtomicReferenceArray<>(maxWorkers);
+    bySlot = new AtomicReferenceArray<>(slots);
   }
 
   /** Returns a listener that counts requests and passes all events to {@code next}. */
@@ -120,7 +120,7 @@ public final class FleetActivity implements Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     if (!request.isPreview()) {
       all.placed.increment();
       own(lease.worker()).placed.increment();
@@ -128,7 +128,7 @@ public final class FleetActivity implements Learner {
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     if (!(outcome instanceof Outcome.Succeeded(boolean served)) || !served) {
       return;
     }
@@ -147,7 +147,7 @@ public final class FleetActivity implements Learner {
     }
   }
 
-  private void hits(RoutingRequest request, Lease lease, Usage usage, Tally worker) {
+  private void hits(RoutingRequest request, LeaseView lease, Usage usage, Tally worker) {
     boolean counted = usage.promptTokens() > 0;
     int prompt = counted ? usage.promptTokens() : lease.promptTokens();
     if (request.result().expectsHits()) {

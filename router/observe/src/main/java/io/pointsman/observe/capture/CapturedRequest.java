@@ -1,6 +1,6 @@
 package io.pointsman.observe.capture;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * One line of the capture: the fields of Mooncake's traces, and some more.
  *
  * @param at milliseconds from the start of the capture until the router had to choose a worker
- * @param held milliseconds from then until the first placement
+ * @param deferred milliseconds from then until the first placement
  * @param promptTokens estimated prompt length
  * @param usage token counts reported by the engine
  * @param predicted predicted time to first token in milliseconds; NaN without a prediction
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 record CapturedRequest(
     ResponseEnd end,
     double at,
-    double held,
+    double deferred,
     PrefixBlocks prefix,
     int promptTokens,
     Usage usage,
@@ -59,7 +59,7 @@ record CapturedRequest(
    */
   static CapturedRequest of(
       RoutingRequest request,
-      Lease lease,
+      LeaseView lease,
       ResponseEnd end,
       long begun,
       @Nullable Long firstToken,
@@ -111,7 +111,7 @@ record CapturedRequest(
     name(line.append(",\"worker\":"), cut(worker));
     line.append(",\"reason\":\"").append(reason.name().toLowerCase(Locale.ROOT));
     line.append("\",\"matched_blocks\":").append(matchedBlocks);
-    number(line.append(",\"held_ms\":"), held);
+    number(line.append(",\"deferred_ms\":"), deferred);
     number(line.append(",\"predicted_ttft_ms\":"), predicted);
     number(line.append(",\"ttft_ms\":"), ttft);
     number(line.append(",\"e2e_ms\":"), took);

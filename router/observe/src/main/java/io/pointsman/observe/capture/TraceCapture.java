@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -52,7 +52,7 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private final CaptureFiles files;
   private final Queue<CapturedRequest> line = new ConcurrentLinkedQueue<>();
   private final AtomicLong waiting = new AtomicLong();
-  private final Map<Lease, Long> firstTokens = new ConcurrentHashMap<>();
+  private final Map<LeaseView, Long> firstTokens = new ConcurrentHashMap<>();
   private final CaptureTally tally;
 
   /** Gets the requests that end later; null while there is none. */
@@ -98,11 +98,11 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {}
+  public void placed(RoutingRequest request, LeaseView lease) {}
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
-    firstTokens.put(lease, lease.firstTokenAt());
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
+    firstTokens.put(lease, at);
     if (lease.settled()) {
       firstTokens.remove(lease);
     }
@@ -113,12 +113,12 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
    * that fails before the first token is not captured, because a retry may follow.
    */
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     ended(request, lease, outcome, firstTokens.remove(lease));
   }
 
   private void ended(
-      RoutingRequest request, Lease lease, Outcome outcome, @Nullable Long firstToken) {
+      RoutingRequest request, LeaseView lease, Outcome outcome, @Nullable Long firstToken) {
     TraceCapture next = successor;
     if (next != null) {
       next.ended(request, lease, outcome, firstToken);

@@ -3,7 +3,7 @@ package io.pointsman.observe.decisions;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AnswerLearner;
@@ -31,6 +31,9 @@ public final class DecisionLog implements AnswerLearner {
   /** Maximum number of decisions that are explained in addition, in a row. */
   static final int IN_A_ROW = 32;
 
+  /** Earlier decisions among which the other one of the same request is looked for. */
+  private static final int PAIRED_WITHIN = 32;
+
   private static final int WHOLE = 1 << 20;
 
   private final Ticker ticker;
@@ -42,7 +45,7 @@ public final class DecisionLog implements AnswerLearner {
   private final AtomicInteger credits = new AtomicInteger(IN_A_ROW);
 
   /** Logged decisions in flight. */
-  private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
+  private final Map<LeaseView, LoggedDecision> open = new ConcurrentHashMap<>();
 
   /**
    * The settings with the memory that follows from them.
@@ -123,25 +126,43 @@ public final class DecisionLog implements AnswerLearner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     Kept present = kept;
     if (request.explanation() != null && present.ring.length() > 0 && !request.isPreview()) {
       LoggedDecision decision = new LoggedDecision(next.getAndIncrement(), request, lease);
       open.put(lease, decision);
       present.put(decision);
+      pair(present, decision);
+    }
+  }
+
+  /** Prefill and decode are two decisions of one request, made shortly after each other. */
+  private static void pair(Kept present, LoggedDecision decision) {
+    long last = Math.max(0, decision.number - PAIRED_WITHIN);
+    for (long number = decision.number - 1; number >= last; number--) {
+      LoggedDecision other = present.at(number);
+      if (other != null && other.agree(decision)) {
+        return;
+      }
     }
   }
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     LoggedDecision decision = request.explanation() != null ? open.get(lease) : null;
     if (decision != null) {
-      decision.firstToken(lease.firstTokenAt());
+      decision.firstToken(at);
     }
   }
 
+  /** Only explained decisions use answers. */
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public boolean observes(RoutingRequest request) {
+    return request.explanation() != null;
+  }
+
+  @Override
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     LoggedDecision decision = request.explanation() != null ? open.remove(lease) : null;
     if (decision != null) {
       decision.ended(request, lease, outcome, ticker.nanos());

@@ -21,7 +21,7 @@ public final class Explained {
       each.put("verdict", name(candidate.verdict()));
       each.put("in_flight", candidate.inFlight());
       if (!Double.isNaN(candidate.costMillis())) {
-        each.put("cached_tokens", candidate.heldTokens());
+        each.put("cached_tokens", candidate.cachedTokens());
         each.put("uncached_tokens", candidate.uncachedTokens());
         millis(each, "predicted_ttft_ms", candidate.ttftMillis());
         millis(each, "wait_ms", candidate.waitMillis());

@@ -1,7 +1,7 @@
 package io.pointsman.observe.decisions;
 
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -52,22 +52,33 @@ public final class LoggedDecision {
   public final PickReason reason;
   public final String worker;
 
-  /** The policy's estimate of the prompt length. */
-  public final int promptTokens;
+  /** The router's estimate of the prompt length, before a policy has corrected it. */
+  private final int estimatedTokens;
 
-  public final int cachedTokens;
+  /** True if the policy corrects the estimate by the counts of engines. */
+  private final boolean corrects;
+
+  private volatile Expected expected;
 
   /** NaN if the policy does not predict. */
   public final double predictedMillis;
 
   public final List<Candidate> candidates;
+
+  /**
+   * The tokens that an engine is expected to count.
+   *
+   * @param cached the part of {@code prompt} in its cache
+   */
+  public record Expected(int prompt, int cached) {}
+
   private volatile double firstTokenMillis = Double.NaN;
   private volatile @Nullable DecisionEnding ending;
 
   /**
    * @param number sequence number of the decision, from 0
    */
-  public LoggedDecision(long number, RoutingRequest request, Lease lease) {
+  public LoggedDecision(long number, RoutingRequest request, LeaseView lease) {
     this.number = number;
     PickExplanation explanation = request.explanation();
     placedAt = lease.placedAt();
@@ -81,9 +92,44 @@ public final class LoggedDecision {
     predictedMillis = request.result().predictedMillis();
     candidates = explanation == null ? List.of() : explanation.candidates();
     Candidate chosen = Explained.chosen(candidates);
-    promptTokens =
-        chosen == null ? lease.promptTokens() : chosen.heldTokens() + chosen.uncachedTokens();
-    cachedTokens = chosen == null ? lease.cachedTokens() : chosen.heldTokens();
+    estimatedTokens = lease.promptTokens();
+    corrects = chosen != null;
+    expected =
+        chosen == null
+            ? new Expected(estimatedTokens, lease.cachedTokens())
+            : new Expected(chosen.cachedTokens() + chosen.uncachedTokens(), chosen.cachedTokens());
+  }
+
+  /** The tokens of the prompt and of its cached part, as the engine is expected to count them. */
+  public Expected expected() {
+    return expected;
+  }
+
+  /**
+   * Makes two decisions of one request show the same length of its prompt. A policy that corrects
+   * the estimate, as {@code cost} for prefill, gives its length to one that does not, as {@code
+   * joint} for decode.
+   *
+   * @return false if they are not decisions of one request
+   */
+  boolean agree(LoggedDecision other) {
+    if (requestId == null
+        || !requestId.equals(other.requestId)
+        || estimatedTokens != other.estimatedTokens) {
+      return false;
+    }
+    if (corrects && !other.corrects) {
+      other.correct(expected.prompt());
+    } else if (!corrects && other.corrects) {
+      correct(other.expected.prompt());
+    }
+    return true;
+  }
+
+  private void correct(int promptTokens) {
+    Expected present = expected;
+    double each = (double) promptTokens / Math.max(1, present.prompt());
+    expected = new Expected(promptTokens, (int) Math.round(present.cached() * each));
   }
 
   private static @Nullable String cut(@Nullable String text) {
@@ -110,7 +156,7 @@ public final class LoggedDecision {
     firstTokenMillis = (now - placedAt) / 1e6;
   }
 
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome, long now) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome, long now) {
     double millis = (now - placedAt) / 1e6;
     PickExplanation explanation = request.explanation();
     List<PickExplanation.Loss> losses = explanation == null ? List.of() : explanation.losses();

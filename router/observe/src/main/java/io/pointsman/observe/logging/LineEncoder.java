@@ -33,7 +33,7 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
     return LogText.of(event.getFormattedMessage(), MOST_CHARS);
   }
 
-  /** The message, cut to the same length. JSON escapes line breaks itself. */
+  /** The message, cut to the same length. JSON escapes line breaks. */
   static String cut(ILoggingEvent event) {
     String text = event.getFormattedMessage();
     return text.length() <= MOST_CHARS ? text : text.substring(0, MOST_CHARS) + "...";

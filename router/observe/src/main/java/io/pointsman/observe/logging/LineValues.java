@@ -22,8 +22,8 @@ abstract class LineValues {
   /** A writer that appends to {@code line}. */
   static LineValues to(StringBuilder line, LogSettings.Format format) {
     return switch (format) {
-      case TEXT -> new Text(line);
-      case JSON -> new Json(line);
+      case TEXT -> new TextLine(line);
+      case JSON -> new JsonLine(line);
     };
   }
 
@@ -81,8 +81,8 @@ abstract class LineValues {
   }
 
   /** As {@code name=value}; texts with spaces or quotes are in quotes. */
-  private static final class Text extends LineValues {
-    Text(StringBuilder line) {
+  private static final class TextLine extends LineValues {
+    TextLine(StringBuilder line) {
       super(line);
     }
 
@@ -103,8 +103,8 @@ abstract class LineValues {
   }
 
   /** As members of an object that has some. */
-  private static final class Json extends LineValues {
-    Json(StringBuilder line) {
+  private static final class JsonLine extends LineValues {
+    JsonLine(StringBuilder line) {
       super(line);
     }
 

@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A limited queue of lines in front of a file or stream. One thread writes them in their order, all
  * lines of a short time with one call to the system. Logback's AsyncAppender wakes its thread and
- * calls the system for each line, which takes longer than the line itself. The first line after a
- * pause is written at once. A full queue drops lines; the next line in the output has their number.
+ * calls the system for each line, which takes longer than the line. The first line after a pause is
+ * written at once. A full queue drops lines; the next line in the output has their number.
  */
 final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
   /** Maximum number of queued lines. */
@@ -45,7 +45,7 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
      * Called after each batch.
      *
      * @param written lines of the batch
-     * @return number of those that are lost, because a write failed
+     * @return number of lost lines of the batch, because a write failed
      */
     int lost(int written);
   }

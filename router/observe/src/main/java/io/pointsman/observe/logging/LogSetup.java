@@ -31,7 +31,9 @@ public final class LogSetup implements AutoCloseable {
 
   private final LogQueue toErrors;
 
-  /** Guarded by this. */
+  /** Guarded by this, like the following field. */
+  private LogSettings present;
+
   private Files files;
 
   /**
@@ -56,15 +58,21 @@ public final class LogSetup implements AutoCloseable {
     }
   }
 
-  private LogSetup(LoggerContext context, ChangingLines errors, LogQueue toErrors, Files files) {
+  private LogSetup(
+      LoggerContext context,
+      LogSettings present,
+      ChangingLines errors,
+      LogQueue toErrors,
+      Files files) {
     this.context = context;
+    this.present = present;
     this.errors = errors;
     this.toErrors = toErrors;
     this.files = files;
   }
 
   /**
-   * Starts logging, until closed; standard error itself stays open.
+   * Starts logging, until closed; standard error stays open.
    *
    * @throws UncheckedIOException if the directory for files is not writable
    */
@@ -76,10 +84,14 @@ public final class LogSetup implements AutoCloseable {
   public final class Change {
     private final LogSettings settings;
     private final Files next;
+    private final LogSettings settingsBefore;
+    private final Files before;
 
     private Change(LogSettings settings, Files next) {
       this.settings = settings;
       this.next = next;
+      settingsBefore = present;
+      before = files;
     }
 
     /** Uses them for later lines. */
@@ -87,9 +99,19 @@ public final class LogSetup implements AutoCloseable {
       use(settings, next);
     }
 
+    /** Uses the earlier settings again. */
+    public void undo() {
+      use(settingsBefore, before);
+    }
+
     /** Closes the files that they alone have. */
     public void drop() {
       release(next);
+    }
+
+    /** Closes the files that only the earlier settings have. */
+    public void finish() {
+      release(before);
     }
   }
 
@@ -117,8 +139,8 @@ public final class LogSetup implements AutoCloseable {
     }
     if (next != before && before.appender != null) {
       root.detachAppender(before.appender);
-      before.appender.stop();
     }
+    present = settings;
     root.setLevel(level(settings.level()));
     toErrors.inOrder(() -> errors.use(settings.format()));
     if (next.appender != null) {
@@ -179,7 +201,7 @@ public final class LogSetup implements AutoCloseable {
     }
     context.getLogger("io.netty").setLevel(Level.WARN);
     context.getLogger("io.fabric8").setLevel(Level.ERROR);
-    return new LogSetup(context, errors, toErrors, files);
+    return new LogSetup(context, settings, errors, toErrors, files);
   }
 
   private static LogQueue queued(LogQueue.Output output, LoggerContext context) {
@@ -211,7 +233,7 @@ public final class LogSetup implements AutoCloseable {
     context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).detachAndStopAllAppenders();
   }
 
-  /** Standard error, whose class in the JDK hides failures. */
+  /** Standard error. The JDK's class for it hides failures. */
   private static final class StandardError extends OutputStream {
     private final OutputStream out = new FileOutputStream(FileDescriptor.err);
 

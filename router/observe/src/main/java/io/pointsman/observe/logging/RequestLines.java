@@ -12,6 +12,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestEvent;
 import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.ModelMissing;
 import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
 import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
@@ -52,6 +53,9 @@ public final class RequestLines extends ForwardingListener {
   /** Nanoseconds of a tenth of a millisecond. */
   private static final long NANOS_PER_TENTH = 100_000;
 
+  /** Maximum number of lines for auditors in a second, of refusals and of clients' changes. */
+  static final int MOST_AUDITED = 20;
+
   private static final int USUAL_CHARS = 384;
   private static final List<String> READING = List.of("GET", "HEAD", "OPTIONS");
 
@@ -74,8 +78,8 @@ public final class RequestLines extends ForwardingListener {
   private final Consumer<String> choices;
   private final Sink lines;
   private final AtomicLong good = new AtomicLong();
-  private final AuditRate refusals = new AuditRate();
-  private final AuditRate ofClients = new AuditRate();
+  private final LineRate refusals = new LineRate(MOST_AUDITED);
+  private final LineRate ofClients = new LineRate(MOST_AUDITED);
 
   /** A listener with the lines of the settings. */
   public static RequestLines around(ProxyListener next, InstantSource clock, LogSettings settings) {
@@ -129,6 +133,7 @@ public final class RequestLines extends ForwardingListener {
           WorkerChosen _,
           PromptPrefilled _,
           RequestRetried _,
+          ModelMissing _,
           SessionEnded _ -> {}
     }
   }
@@ -230,7 +235,7 @@ public final class RequestLines extends ForwardingListener {
   /** Writes the line, unless it is one of too many that a caller without a key can cause. */
   private void audit(RequestReport report) {
     boolean refused = report.result().status() >= 400;
-    AuditRate rate = refused ? refusals : report.request().admin() ? null : ofClients;
+    LineRate rate = refused ? refusals : report.request().admin() ? null : ofClients;
     if (rate == null) {
       audit(report, 0);
       return;

@@ -7,7 +7,7 @@ import io.pointsman.config.settings.LogSettings.Format;
 
 /**
  * A line with values in the form of {@link LineValues}. It costs less than an event with a list of
- * values, which Logback copies and whose numbers are objects.
+ * values: Logback copies the list, and its numbers are objects.
  */
 final class ValuesEvent extends LoggingEvent {
   private final Format format;

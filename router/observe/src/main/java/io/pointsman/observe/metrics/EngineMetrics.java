@@ -4,7 +4,7 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.ModelNames;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.deferral.WorkerWaits;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.PickReason;
@@ -126,7 +126,7 @@ final class EngineMetrics implements EngineListener {
   }
 
   @Override
-  public void routed(RoutingRequest request, Lease lease) {
+  public void routed(RoutingRequest request, LeaseView lease) {
     PickResult result = request.result();
     PolicySeries series = series(request);
     if (series != null) {
@@ -163,7 +163,7 @@ final class EngineMetrics implements EngineListener {
   }
 
   @Override
-  public void settled(Lease lease, Outcome outcome) {
+  public void settled(LeaseView lease, Outcome outcome) {
     tallies.settled(lease.worker(), outcome);
   }
 

@@ -22,18 +22,18 @@ enum FleetMetric implements Metric {
       "source"),
   SESSIONS(
       Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
-  HELD_LEASES(
+  EXTERNAL_LEASES(
       Kind.GAUGE,
       "pointsman_external_leases",
       "leases",
       "Open leases of other proxies. Each counts as load on its worker."),
-  HELD_LEASES_ENDED(
+  EXTERNAL_LEASES_ENDED(
       Kind.COUNTER,
       "pointsman_external_leases_ended_total",
       "leases",
       "Ended leases of other proxies, by the reported outcome. expired: no report in time.",
       "outcome"),
-  HELD_LEASES_REFUSED(
+  EXTERNAL_LEASES_REFUSED(
       Kind.COUNTER,
       "pointsman_external_leases_refused_total",
       "choices",

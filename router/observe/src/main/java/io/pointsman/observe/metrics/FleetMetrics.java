@@ -23,17 +23,16 @@ final class FleetMetrics {
   void register(Meters meters) {
     meters.pulled(FleetMetric.WORKERS, this::states);
     perWorker(meters, FleetMetric.WORKER_IN_FLIGHT, Worker::inFlight);
-    perWorker(meters, FleetMetric.WORKER_LIMIT, w -> w.spec().maxInFlight());
+    perWorker(meters, FleetMetric.WORKER_LIMIT, Worker::maxInFlight);
     perWorker(meters, FleetMetric.WORKER_HEALTHY, w -> flag(w.health().healthy()));
     perWorker(meters, FleetMetric.WORKER_BREAKER, FleetMetrics::breakerState);
     perWorker(meters, FleetMetric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
     meters.pulled(FleetMetric.EJECTIONS_REFUSED, sink -> sink.put(fleet.ejections().refused()));
-    perWorker(
-        meters, FleetMetric.WORKER_RESTING, w -> flag(w.restState().left(ticker.nanos()) > 0));
+    perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
     perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
     perWorker(meters, FleetMetric.WORKER_ASLEEP, w -> flag(w.asleep()));
-    perWorker(meters, FleetMetric.WORKER_STALLS, w -> w.stallState().count());
-    perWorker(meters, FleetMetric.WORKER_DESERTED, w -> w.stallState().deserted());
+    perWorker(meters, FleetMetric.WORKER_STALLS, Worker::stalls);
+    perWorker(meters, FleetMetric.WORKER_DESERTED, Worker::deserted);
     perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
     perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.closing()));
     perWorker(meters, FleetMetric.WORKER_CORDONED, w -> flag(w.cordoned()));

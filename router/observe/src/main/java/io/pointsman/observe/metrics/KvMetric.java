@@ -35,11 +35,7 @@ enum KvMetric implements Metric {
       Kind.COUNTER,
       "pointsman_kv_token_requests_total",
       "prompts",
-      "Text prompts with a token id request. learned: the ids are known; unusable: an answer"
-          + " without ids, or with other content than text; refused: the engine answered that the"
-          + " request is malformed; failed: error or timeout; no_engine: no engine has the"
-          + " endpoint, or all rest after failures; limited: kv-tokens.share is used up; dropped:"
-          + " the queue was full.",
+      "Text prompts with a token id request, by result. docs/kv-events.md lists the results.",
       "result"),
   KV_TEXTS(
       Kind.COUNTER,

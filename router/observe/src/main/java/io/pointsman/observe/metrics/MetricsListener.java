@@ -29,13 +29,17 @@ import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.Future;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.tls.ListenerTls;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.wire.ClientAddress;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -54,7 +58,7 @@ import org.jspecify.annotations.Nullable;
 final class MetricsListener implements AutoCloseable {
   /** The answers to requests. May block. */
   @FunctionalInterface
-  interface Endpoint {
+  interface MetricsEndpoint {
     LocalResponse answer(String method, String uri, HttpHeaders headers, int port);
   }
 
@@ -92,8 +96,8 @@ final class MetricsListener implements AutoCloseable {
           1, new DefaultThreadFactory("pointsman-metrics", true), NioIoHandler.newFactory());
 
   private final Executor threads;
-  private final Endpoint endpoint;
-  private final @Nullable ServerTls tls;
+  private final MetricsEndpoint endpoint;
+  private final ListenerTls tls;
   private final Duration idle;
   private final Channel listener;
   private final Map<String, Integer> ofAddresses = new HashMap<>();
@@ -104,21 +108,21 @@ final class MetricsListener implements AutoCloseable {
   /** Connections with an incomplete request, the oldest first. */
   private final Set<Connection> incomplete = new LinkedHashSet<>();
 
-  private int open;
+  private final Set<Connection> connections = new HashSet<>();
 
   /**
-   * Opens the port.
+   * Opens the port. It accepts nothing before {@link #accept}.
    *
    * @param threads runs the endpoint
-   * @param tls TLS of the connections; null: clear text
+   * @param tls TLS of the connections
    * @param idle time between two requests after which a connection is closed
    * @throws IOException if the address cannot be bound
    */
   MetricsListener(
       InetSocketAddress address,
-      @Nullable ServerTls tls,
+      ListenerTls tls,
       Executor threads,
-      Endpoint endpoint,
+      MetricsEndpoint endpoint,
       Duration idle)
       throws IOException {
     this.tls = tls;
@@ -131,6 +135,7 @@ final class MetricsListener implements AutoCloseable {
             .channel(NioServerSocketChannel.class)
             .option(ChannelOption.SO_BACKLOG, BACKLOG)
             .option(ChannelOption.SO_REUSEADDR, true)
+            .option(ChannelOption.AUTO_READ, false)
             .childHandler(
                 new ChannelInitializer<Channel>() {
                   @Override
@@ -147,13 +152,37 @@ final class MetricsListener implements AutoCloseable {
     }
   }
 
+  /** Accepts connections from here on. */
+  void accept() {
+    listener.config().setAutoRead(true);
+  }
+
+  /** Accepts no connections until {@link #accept}. */
+  void pause() {
+    listener.config().setAutoRead(false);
+  }
+
   int port() {
     return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** Closes outdated connections; those with a request close after its answer. */
+  void closeOutdated() {
+    listener
+        .eventLoop()
+        .execute(
+            () ->
+                List.copyOf(connections).stream()
+                    .filter(each -> each.own.outdated() && !each.answering)
+                    .forEach(Connection::close));
   }
 
   @Override
   public void close() {
     listener.close().awaitUninterruptibly(CLOSING.toMillis());
+    // The end of the loop has left a connection open in about one of 200 tries.
+    loop.submit(() -> List.copyOf(connections).forEach(Connection::close))
+        .awaitUninterruptibly(CLOSING.toMillis());
     loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly(CLOSING.toMillis());
   }
 
@@ -163,12 +192,13 @@ final class MetricsListener implements AutoCloseable {
       channel.close();
       return;
     }
-    open++;
     ofAddresses.merge(address, 1, Integer::sum);
-    Connection connection = new Connection(channel, address);
+    ListenerTls.OfConnection own = tls.connection(channel.alloc());
+    Connection connection = new Connection(channel, address, own);
+    connections.add(connection);
     channel.closeFuture().addListener(_ -> left(connection));
-    if (tls != null) {
-      SslHandler handler = tls.handler(channel.alloc());
+    SslHandler handler = own.handler();
+    if (handler != null) {
       handler.setHandshakeTimeout(HANDSHAKE.toMillis(), TimeUnit.MILLISECONDS);
       channel.pipeline().addLast(handler);
     }
@@ -188,10 +218,10 @@ final class MetricsListener implements AutoCloseable {
   private boolean hasPlace(String address) {
     if (ofAddresses.getOrDefault(address, 0) >= MOST_OF_ONE) {
       evict(each -> each.address.equals(address));
-    } else if (open >= MOST) {
+    } else if (connections.size() >= MOST) {
       evict(_ -> true);
     }
-    return open < MOST && ofAddresses.getOrDefault(address, 0) < MOST_OF_ONE;
+    return connections.size() < MOST && ofAddresses.getOrDefault(address, 0) < MOST_OF_ONE;
   }
 
   private void evict(Predicate<Connection> which) {
@@ -202,7 +232,7 @@ final class MetricsListener implements AutoCloseable {
   }
 
   private void left(Connection connection) {
-    open--;
+    connections.remove(connection);
     ofAddresses.computeIfPresent(connection.address, (_, count) -> count == 1 ? null : count - 1);
     connection.clear();
   }
@@ -211,14 +241,16 @@ final class MetricsListener implements AutoCloseable {
   private final class Connection extends ChannelInboundHandlerAdapter {
     private final Channel channel;
     private final String address;
+    private final ListenerTls.OfConnection own;
     private boolean receiving;
     private boolean answering;
     private @Nullable Future<?> end;
     private @Nullable Future<?> eviction;
 
-    Connection(Channel channel, String address) {
+    Connection(Channel channel, String address, ListenerTls.OfConnection own) {
       this.channel = channel;
       this.address = address;
+      this.own = own;
     }
 
     /** The handler of arriving bytes, after their decryption. */
@@ -312,7 +344,8 @@ final class MetricsListener implements AutoCloseable {
 
     /** Answers a malformed request, and closes the connection. */
     private void refuse() {
-      FullHttpResponse response = response(LocalResponse.text(400, "malformed request\n"), false);
+      FullHttpResponse response =
+          response(LocalResponse.text(ProxyError.MALFORMED_REQUEST, "malformed request\n"), false);
       response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
       channel.writeAndFlush(response).addListener(_ -> close());
     }
@@ -343,7 +376,7 @@ final class MetricsListener implements AutoCloseable {
           .writeAndFlush(response(answer, head))
           .addListener(
               sent -> {
-                if (sent.isSuccess() && channel.isActive()) {
+                if (sent.isSuccess() && channel.isActive() && !own.outdated()) {
                   waits(idle);
                   channel.config().setAutoRead(true);
                 } else {

@@ -26,12 +26,15 @@ final class MetricsPage {
         empty if the request names none, or `other`. The series of a worker end when it leaves the
         fleet.
 
+        A reload can begin and end the page (`metrics.enabled`). The router counts all the time, so a
+        scraper sees a gap, and counters that continue.
+
         | Name | Type | Labels | Unit | Meaning |
         |---|---|---|---|---|
         """);
     for (Metric metric : Metric.all()) {
       row(page, metric.metricName(), metric.kind(), metric.labels(), metric.unit());
-      page.append(metric.meaning()).append(" |\n");
+      page.append(linked(metric.meaning())).append(" |\n");
     }
     page.append(
         """
@@ -41,7 +44,10 @@ final class MetricsPage {
         `./pointsman vllm-router` also provides these metrics, for existing dashboards and alerts;
         `--compat-metrics off` disables them. `serve` provides them with
         `metrics.vllm-router-names: true`. `worker` is the worker's URL; workers with the same URL
-        share a series. [vllm-router.md](../migrate/vllm-router.md#metrics) lists missing metrics.
+        share a series. A reload can begin and end these names. `vllm_router_request_errors_total`,
+        `_retries_exhausted_total`, `_embeddings_errors_total`, `_pd_requests_total` and the
+        histograms then begin at 0, as after a restart.
+        [vllm-router.md](../migrate/vllm-router.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
@@ -58,8 +64,9 @@ final class MetricsPage {
         `./pointsman production-stack` also provides these metrics
         (`metrics.like-production-stack`, which `serve` takes too), and serves all metrics with
         `GET /metrics` on the client port. `server` is the engine's URL. The series of an engine end
-        when it leaves the fleet. [production-stack.md](../migrate/production-stack.md#metrics) lists
-        missing metrics.
+        when it leaves the fleet. A reload can begin and end these names. Tokens, errors and latencies
+        of engines then begin at 0, as after a restart.
+        [production-stack.md](../migrate/production-stack.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
@@ -69,6 +76,11 @@ final class MetricsPage {
       page.append(name.meaning()).append(" |\n");
     }
     return page.toString();
+  }
+
+  /** Makes links of the names of pages in the help of a metric. */
+  private static String linked(String meaning) {
+    return meaning.replaceAll("docs/([a-z-]+\\.md)", "[$1](../$1)");
   }
 
   private static void row(

@@ -4,7 +4,8 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.LocalResponse;
-import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.tls.ListenerTls;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -43,7 +44,7 @@ public final class MetricsServer implements AutoCloseable {
       Supplier<LocalResponse> readiness,
       Supplier<AllowedHosts> hosts,
       InetSocketAddress address,
-      @Nullable ServerTls tls)
+      ListenerTls tls)
       throws IOException {
     this.registry = registry;
     this.ready = ready;
@@ -64,7 +65,7 @@ public final class MetricsServer implements AutoCloseable {
       Supplier<LocalResponse> readiness,
       InetSocketAddress address)
       throws IOException {
-    return open(metrics, ready, readiness, address, null);
+    return open(metrics, ready, readiness, address, ListenerTls.off());
   }
 
   /**
@@ -73,7 +74,7 @@ public final class MetricsServer implements AutoCloseable {
    * @param ready the answer to {@code GET /readyz}
    * @param readiness the answer to {@code GET /readiness}
    * @param address address of the listener; port 0: any free port
-   * @param tls TLS of its connections; null: clear text
+   * @param tls TLS of its connections
    * @throws IOException if the address cannot be bound
    */
   public static MetricsServer open(
@@ -81,22 +82,24 @@ public final class MetricsServer implements AutoCloseable {
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
       InetSocketAddress address,
-      @Nullable ServerTls tls)
+      ListenerTls tls)
       throws IOException {
-    return open(metrics, ready, readiness, address, tls, List::of);
+    MetricsServer opened = bound(metrics, ready, readiness, address, tls, List::of);
+    opened.accept();
+    return opened;
   }
 
   /**
-   * Opens the listener.
+   * Opens the listener. It accepts nothing before {@link #accept}.
    *
    * @param hostNames names in {@code Host} at present, see {@link AllowedHosts}
    */
-  public static MetricsServer open(
+  public static MetricsServer bound(
       RouterMetrics metrics,
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
       InetSocketAddress address,
-      @Nullable ServerTls tls,
+      ListenerTls tls,
       Supplier<List<String>> hostNames)
       throws IOException {
     InetAddress bound = address.getAddress();
@@ -105,8 +108,23 @@ public final class MetricsServer implements AutoCloseable {
     return new MetricsServer(metrics.registry(), ready, readiness, hosts, address, tls);
   }
 
+  /** Accepts connections from here on. */
+  public void accept() {
+    listener.accept();
+  }
+
+  /** Accepts no connections until {@link #accept}. */
+  public void pause() {
+    listener.pause();
+  }
+
   public int port() {
     return listener.port();
+  }
+
+  /** Closes the connections with outdated TLS, after their answers. */
+  public void closeOutdated() {
+    listener.closeOutdated();
   }
 
   @Override
@@ -118,17 +136,19 @@ public final class MetricsServer implements AutoCloseable {
   private LocalResponse answer(String method, String uri, HttpHeaders headers, int port) {
     String problem = hosts.get().problem(headers.get("host"), false, port);
     if (problem != null) {
-      return LocalResponse.text(403, problem + "\n");
+      return LocalResponse.text(ProxyError.ADMIN_CALL_REFUSED, problem + "\n");
     }
     if (!method.equals("GET") && !method.equals("HEAD")) {
-      return LocalResponse.text(405, "method: " + method + " (expected: GET)\n");
+      return LocalResponse.text(
+          ProxyError.METHOD_NOT_ALLOWED, "method: " + method + " (expected: GET)\n");
     }
     return switch (path(uri)) {
       case "/metrics" -> page(registry, headers.get("accept"));
       case "/health", "/livez", "/liveness" -> LocalResponse.text(200, "OK\n");
       case "/readyz" -> ready.get();
       case "/readiness" -> readiness.get();
-      case String path -> LocalResponse.text(404, "path: " + path + " (expected: /metrics)\n");
+      case String path ->
+          LocalResponse.text(ProxyError.NOT_FOUND, "path: " + path + " (expected: /metrics)\n");
     };
   }
 
@@ -152,7 +172,7 @@ public final class MetricsServer implements AutoCloseable {
       writer.write(page, registry.scrape());
     } catch (IOException | RuntimeException e) {
       log.error("the metrics cannot be written", e);
-      return LocalResponse.text(500, "the metrics cannot be written: " + e + "\n");
+      return LocalResponse.text(ProxyError.INTERNAL, "the metrics cannot be written: " + e + "\n");
     }
     return new LocalResponse(200, Map.of(TYPE, writer.getContentType()), page.toByteArray());
   }

@@ -1,6 +1,6 @@
 package io.pointsman.observe.metrics;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -32,22 +32,22 @@ final class PredictionMetrics implements AnswerLearner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {}
+  public void placed(RoutingRequest request, LeaseView lease) {}
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     double expected = request.result().predictedMillis() / 1e3;
     if (Double.isNaN(expected)) {
       return;
     }
-    double came = (lease.firstTokenAt() - lease.placedAt()) / 1e9;
+    double came = (at - lease.placedAt()) / 1e9;
     predicted.observe(expected);
     measured.observe(came);
     (expected < came ? early : late).observe(Math.abs(expected - came));
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     Usage usage = lease.usage();
     // A decode after a separate prefill does not use its own cache.
     boolean computes = request.role() != Role.DECODE;

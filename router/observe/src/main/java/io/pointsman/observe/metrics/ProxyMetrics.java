@@ -10,6 +10,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestEvent;
 import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.ModelMissing;
 import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
 import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
 import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
@@ -100,14 +101,14 @@ final class ProxyMetrics implements ProxyListener {
   }
 
   /**
-   * Counts requests also under names of another router.
+   * Counts requests also under names of other routers, from here on.
    *
-   * @param usage true if it needs the token counts of engines
+   * @param counts null: under no other names
+   * @param usage true if they need the token counts of engines
    */
-  synchronized void also(Consumer<RequestReport> counts, boolean usage) {
-    Consumer<RequestReport> before = others;
-    others = before == null ? counts : before.andThen(counts);
-    readsUsage |= usage;
+  void also(@Nullable Consumer<RequestReport> counts, boolean usage) {
+    others = counts;
+    readsUsage = usage;
   }
 
   /** Number of requests that named a model and have ended or wait for a worker, by model label. */
@@ -141,7 +142,7 @@ final class ProxyMetrics implements ProxyListener {
       case WorkerAwaited(String model, boolean begins) -> awaits(model, begins);
       case RequestRetried(Endpoint endpoint, RetryReason reason) -> retried(endpoint, reason);
       case RequestEnded(RequestReport report) -> ended(report);
-      case WorkerChosen _, PromptPrefilled _, SessionEnded _, RouterAnswered _ -> {}
+      case WorkerChosen _, PromptPrefilled _, ModelMissing _, SessionEnded _, RouterAnswered _ -> {}
     }
   }
 

@@ -11,7 +11,7 @@ final class RecentRate {
   private static final long WINDOW = 60_000_000_000L;
   private static final long STEP = 1_000_000_000L;
 
-  private record Sample(long at, double count, double seconds) {}
+  private record RateSample(long at, double count, double seconds) {}
 
   /**
    * @param perSecond increase of the count in a second
@@ -19,13 +19,13 @@ final class RecentRate {
    */
   record RateChange(double perSecond, double mean) {}
 
-  private final Deque<Sample> samples = new ArrayDeque<>();
+  private final Deque<RateSample> samples = new ArrayDeque<>();
 
   /**
    * @param now time at which both sums are 0
    */
   RecentRate(long now) {
-    samples.add(new Sample(now, 0, 0));
+    samples.add(new RateSample(now, 0, 0));
   }
 
   /** The change since the oldest sample in the window, at least since the last sample. */
@@ -33,9 +33,9 @@ final class RecentRate {
     while (samples.size() > 1 && now - samples.getFirst().at > WINDOW) {
       samples.removeFirst();
     }
-    Sample first = samples.getFirst();
+    RateSample first = samples.getFirst();
     if (now - samples.getLast().at >= STEP) {
-      samples.addLast(new Sample(now, count, seconds));
+      samples.addLast(new RateSample(now, count, seconds));
     }
     double more = count - first.count;
     double time = (now - first.at) / 1e9;

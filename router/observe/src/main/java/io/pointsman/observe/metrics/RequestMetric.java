@@ -207,11 +207,8 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_pd_handovers_total",
       "hand-overs",
-      "Transfers of KV blocks from prefill to decode, by end. taken: by the chosen decode worker;"
-          + " retaken: by another one; empty: the prefill response contained no transfer;"
-          + " recomputed: decode computed the prompt again; complete: the prefill response was the"
-          + " whole response; released: unused and freed; left: unused, freed when the engine's"
-          + " lease ends.",
+      "Transfers of KV blocks from prefill to decode, by end. docs/disaggregation.md lists the"
+          + " ends.",
       "end");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf

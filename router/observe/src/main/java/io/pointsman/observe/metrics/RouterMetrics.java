@@ -27,6 +27,7 @@ import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * All metrics of one router. Counts events of the engine and the proxy; all other values are read
- * at each scrape.
+ * at each scrape. It is a list; {@link Metric} has the names.
  */
 public final class RouterMetrics {
   /** Maximum number of models with their own label; further ones count as {@code other}. */
@@ -66,17 +67,20 @@ public final class RouterMetrics {
   private final AtomicReference<@Nullable List<CacheMissAttribution>> misses =
       new AtomicReference<>();
 
+  /** Replaced as a whole. */
+  private volatile OtherNames names = OtherNames.NONE;
+
   /**
    * @param policies configured name of the policy for each role, used as a label
-   * @param maxWorkers maximum number of workers of the fleet
+   * @param slots number of slots of the fleet
    * @param version version of the program
    */
   public RouterMetrics(
-      Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
+      Fleet fleet, Function<Role, String> policies, int slots, Ticker ticker, String version) {
     this.fleet = fleet;
     this.policies = policies;
     this.ticker = ticker;
-    tallies = new WorkerTallies(maxWorkers);
+    tallies = new WorkerTallies(slots);
     models = new ModelLabels(MOST_MODELS);
     fleet.listen(snapshot -> models.add(snapshot.modelNames()));
     WorkerDemand demand = new WorkerDemand(meters, models);
@@ -85,6 +89,7 @@ public final class RouterMetrics {
     split = new SplitMetrics(meters);
     new FleetMetrics(fleet, tallies, ticker).register(meters);
     ProcessMetrics.register(meters, version);
+    registry.register((MultiCollector) () -> names.scrape());
   }
 
   /**
@@ -261,7 +266,7 @@ public final class RouterMetrics {
   /**
    * Expected and found cached tokens, and the reasons for cache misses. A later call replaces them.
    */
-  public RouterMetrics lostHits(List<CacheMissAttribution> all) {
+  public RouterMetrics cacheMisses(List<CacheMissAttribution> all) {
     if (misses.getAndSet(List.copyOf(all)) != null) {
       return this;
     }
@@ -365,18 +370,18 @@ public final class RouterMetrics {
   }
 
   /** Adds the leases of external proxies. Call once. */
-  public RouterMetrics heldLeases(Choices choices) {
+  public RouterMetrics externalLeases(Choices choices) {
     ExternalLeaseTally tally = choices.tally();
-    meters.pulled(FleetMetric.HELD_LEASES, sink -> sink.put(choices.open()));
+    meters.pulled(FleetMetric.EXTERNAL_LEASES, sink -> sink.put(choices.open()));
     meters.pulled(
-        FleetMetric.HELD_LEASES_ENDED,
+        FleetMetric.EXTERNAL_LEASES_ENDED,
         sink -> {
           sink.put(tally.succeeded(), "succeeded");
           sink.put(tally.failed(), "failed");
           sink.put(tally.ignored(), "ignored");
           sink.put(tally.expired(), "expired");
         });
-    meters.pulled(FleetMetric.HELD_LEASES_REFUSED, sink -> sink.put(tally.refused()));
+    meters.pulled(FleetMetric.EXTERNAL_LEASES_REFUSED, sink -> sink.put(tally.refused()));
     meters.pulled(
         FleetMetric.REPORTED_TOKENS,
         sink -> {
@@ -412,24 +417,47 @@ public final class RouterMetrics {
   }
 
   /**
-   * Adds the metrics with vllm-router's names. Call once.
+   * The metrics under the names of other routers, before they are in use. Those that are in use
+   * already keep their counts.
    *
-   * @param keepsSessions true if sessions stay with their workers
+   * @param vllmRouter true for the names of vllm-router
+   * @param productionStack true for those of the vLLM production stack's router
+   * @param keepsSessions true if sessions stay with their workers; may change
    */
-  public RouterMetrics withVllmRouterNames(BooleanSupplier keepsSessions) {
-    VllmRouterMetrics names =
-        new VllmRouterMetrics(registry, fleet, policies, engine, tallies, proxy, keepsSessions);
-    names.register(() -> queued.getAsLong());
-    proxy.also(names::ended, false);
-    return this;
+  public OtherNames otherNames(
+      boolean vllmRouter, boolean productionStack, BooleanSupplier keepsSessions) {
+    OtherNames present = names;
+    VllmRouterMetrics ofVllmRouter = present.vllmRouter();
+    if (vllmRouter && ofVllmRouter == null) {
+      ofVllmRouter = new VllmRouterMetrics(fleet, policies, engine, tallies, proxy, keepsSessions);
+      ofVllmRouter.register(() -> queued.getAsLong());
+    }
+    StackMetrics ofStack = present.productionStack();
+    if (productionStack && ofStack == null) {
+      ofStack = new StackMetrics(fleet, proxy, engine, models, ticker);
+      ofStack.register();
+    }
+    return new OtherNames(vllmRouter ? ofVllmRouter : null, productionStack ? ofStack : null);
   }
 
-  /** Adds the metrics with the names of the vLLM production stack's router. Call once. */
-  public RouterMetrics withProductionStackNames() {
-    StackMetrics names = new StackMetrics(registry, fleet, proxy, engine, models, ticker);
-    names.register();
-    proxy.also(names::ended, true);
-    return this;
+  /** The names in use. */
+  public OtherNames otherNames() {
+    return names;
+  }
+
+  /** Uses these names, and only these, from here on. */
+  public void use(OtherNames next) {
+    OtherNames before = names;
+    StackMetrics ended = before.productionStack();
+    StackMetrics begun = next.productionStack();
+    if (begun != null && !begun.equals(ended)) {
+      fleet.listen(begun);
+    }
+    names = next;
+    proxy.also(next.isEmpty() ? null : next::ended, begun != null);
+    if (ended != null && !ended.equals(begun)) {
+      fleet.ignore(ended);
+    }
   }
 
   /** Adds {@code GET /metrics} to the client port. */

@@ -47,6 +47,6 @@ final class ShadowMetrics {
 
   private static void tokens(Meters.Sink sink, Side side, String name) {
     sink.put(side.promptTokens(), name, "prompt");
-    sink.put(side.heldTokens(), name, "expected");
+    sink.put(side.cachedTokens(), name, "expected");
   }
 }

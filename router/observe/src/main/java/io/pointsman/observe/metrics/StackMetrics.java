@@ -2,6 +2,7 @@ package io.pointsman.observe.metrics;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetListener;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
@@ -9,6 +10,7 @@ import io.pointsman.observe.metrics.RecentRate.RateChange;
 import io.pointsman.observe.metrics.VllmRouterMetrics.Name;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,9 +24,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Metrics of the vLLM production stack's router under its names, for existing dashboards and
  * autoscalers. They are read from this router's own counts. Workers with the same URL share one
- * series. Thread-safe.
+ * series. It follows the fleet while it is in use. Thread-safe.
  */
-final class StackMetrics {
+final class StackMetrics implements FleetListener {
   private static final Name PODS =
       new Name(
           Metric.Kind.COUNTER, // a gauge there, but the name is valid only for a counter here
@@ -129,7 +131,7 @@ final class StackMetrics {
   private final EngineMetrics engine;
   private final StackRequests requests;
   private final Ticker ticker;
-  private final PrometheusRegistry registry;
+  private final PrometheusRegistry registry = new PrometheusRegistry();
 
   /** By engine of the fleet. */
   private final Map<String, RecentRate> rates = new ConcurrentHashMap<>();
@@ -138,13 +140,7 @@ final class StackMetrics {
   private final Map<String, Long> highest = new HashMap<>();
 
   StackMetrics(
-      PrometheusRegistry registry,
-      Fleet fleet,
-      ProxyMetrics proxy,
-      EngineMetrics engine,
-      ModelLabels models,
-      Ticker ticker) {
-    this.registry = registry;
+      Fleet fleet, ProxyMetrics proxy, EngineMetrics engine, ModelLabels models, Ticker ticker) {
     this.fleet = fleet;
     this.proxy = proxy;
     this.engine = engine;
@@ -167,7 +163,6 @@ final class StackMetrics {
   }
 
   void register() {
-    fleet.listen(this::changed);
     put(PODS, byUrl(worker -> worker.health().healthy() ? 1 : 0, Math::min));
     put(RUNNING, byUrl(Worker::inFlight, Double::sum));
     put(WAITING, byUrl(worker -> worker.capacity().reported().waiting(), Math::max));
@@ -193,12 +188,18 @@ final class StackMetrics {
     VllmRouterMetrics.put(registry, DISK, sink -> sink.put(HostUse.diskPercent()));
   }
 
+  /** All values now. */
+  MetricSnapshots scrape() {
+    return registry.scrape();
+  }
+
   /** Counts a request at its end. */
   void ended(RequestReport report) {
     requests.ended(report);
   }
 
-  private void changed(FleetSnapshot now) {
+  @Override
+  public void changed(FleetSnapshot now) {
     requests.changed(now);
     List<String> servers = now.workers().stream().map(VllmRouterMetrics::label).distinct().toList();
     rates.keySet().retainAll(servers);

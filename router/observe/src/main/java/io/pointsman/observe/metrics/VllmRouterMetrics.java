@@ -14,6 +14,7 @@ import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +30,8 @@ import java.util.stream.Stream;
 /**
  * Metrics of vllm-router with the same meaning here, under its names, for existing dashboards and
  * alerts. They are read from this router's own counts at each scrape. As there, the label {@code
- * worker} is the worker's URL. Workers with the same URL and different ids share one series.
+ * worker} is the worker's URL. Workers with the same URL and different ids share one series. It is
+ * a list of the metrics of the original.
  */
 final class VllmRouterMetrics {
   /** One metric of vllm-router. */
@@ -152,7 +154,7 @@ final class VllmRouterMetrics {
   static final List<Name> ALL =
       Stream.of(READ, VllmRouterRequests.ALL).flatMap(List::stream).toList();
 
-  private final PrometheusRegistry registry;
+  private final PrometheusRegistry registry = new PrometheusRegistry();
   private final Fleet fleet;
   private final Function<Role, String> policies;
   private final EngineMetrics engine;
@@ -165,14 +167,12 @@ final class VllmRouterMetrics {
    * @param keepsSessions true if sessions stay with their workers; may change
    */
   VllmRouterMetrics(
-      PrometheusRegistry registry,
       Fleet fleet,
       Function<Role, String> policies,
       EngineMetrics engine,
       WorkerTallies tallies,
       ProxyMetrics proxy,
       BooleanSupplier keepsSessions) {
-    this.registry = registry;
     this.fleet = fleet;
     this.policies = policies;
     this.engine = engine;
@@ -209,6 +209,11 @@ final class VllmRouterMetrics {
             engine.stages().sessions(sink);
           }
         });
+  }
+
+  /** All values now. */
+  MetricSnapshots scrape() {
+    return registry.scrape();
   }
 
   /** Counts a request at its end. */

@@ -9,8 +9,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that find no worker, by model: those that wait, and all of them since the start. An
- * autoscaler adds workers by these. Thread-safe.
+ * Requests that find no worker, by model: the waiting ones, and all since the start. An autoscaler
+ * adds workers by these. Thread-safe.
  */
 final class WorkerDemand {
   private final ModelLabels models;

@@ -42,10 +42,10 @@ final class WorkerTallies {
   private final AtomicReferenceArray<@Nullable WorkerTally> bySlot;
 
   /**
-   * @param maxWorkers maximum number of workers of the fleet
+   * @param slots number of slots of the fleet
    */
-  WorkerTallies(int maxWorkers) {
-    bySlot = new AtomicReferenceArray<>(maxWorkers);
+  WorkerTallies(int slots) {
+    bySlot = new AtomicReferenceArray<>(slots);
   }
 
   void placed(Worker worker) {

@@ -15,7 +15,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,10 +39,18 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
   private final Duration longestFlush;
   private final BlockingQueue<ReadableSpan> waiting;
   private final CountDownLatch closing = new CountDownLatch(1);
-  private final LongAdder exported = new LongAdder();
-  private final LongAdder failed = new LongAdder();
-  private final LongAdder dropped = new LongAdder();
+  private final SpanTally tally;
+
+  /** Number of spans that have begun and not ended. */
+  private final AtomicInteger open = new AtomicInteger();
+
   private final Thread thread;
+
+  /** True if the queue ends with the last open span. */
+  private volatile boolean retiring;
+
+  /** True if no thread takes spans any longer. */
+  private volatile boolean ended;
 
   /**
    * Deadline of the final flush, on the ticker's scale; set before {@link #closing} is counted
@@ -56,8 +64,10 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
   /**
    * @param longestFlush time limit of the final flush
    */
-  SpanQueue(SpanExporter exporter, Ticker ticker, int capacity, Duration longestFlush) {
+  SpanQueue(
+      SpanExporter exporter, SpanTally tally, Ticker ticker, int capacity, Duration longestFlush) {
     this.exporter = exporter;
+    this.tally = tally;
     this.ticker = ticker;
     this.longestFlush = longestFlush;
     waiting = new ArrayBlockingQueue<>(capacity);
@@ -65,18 +75,25 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
   }
 
   @Override
-  public void onStart(Context parent, ReadWriteSpan span) {}
+  public void onStart(Context parent, ReadWriteSpan span) {
+    open.incrementAndGet();
+  }
 
   @Override
   public boolean isStartRequired() {
-    return false;
+    return true;
   }
 
   @Override
   public void onEnd(ReadableSpan span) {
-    if (span.getSpanContext().isSampled() && !waiting.offer(span)) {
-      dropped.increment();
+    if (span.getSpanContext().isSampled()) {
+      boolean kept = waiting.offer(span);
+      if (!kept || (ended && waiting.remove(span))) {
+        tally.dropped(1);
+      }
     }
+    // Last, because the queue may end with the last open span.
+    open.decrementAndGet();
   }
 
   @Override
@@ -89,11 +106,31 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
       boolean last = false;
       while (!last) {
         last = closing.await(PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+        if (!last && retiring && open.get() == 0) {
+          flushUntil = ticker.nanos() + longestFlush.toNanos();
+          last = true;
+        }
         exportWaiting(last);
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
+    } finally {
+      ended = true;
+      List<ReadableSpan> late = new ArrayList<>();
+      waiting.drainTo(late);
+      tally.dropped(late.size());
+      exporter.shutdown();
     }
+  }
+
+  /** Ends after the last open span, with a flush. Does not wait. */
+  void retire() {
+    retiring = true;
+  }
+
+  /** True if it has ended, with its exporter. */
+  boolean ended() {
+    return ended;
   }
 
   private void exportWaiting(boolean last) {
@@ -103,7 +140,7 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
       if (left > 0) {
         export(batch, left);
       } else {
-        dropped.add(batch.size());
+        tally.dropped(batch.size());
       }
       batch.clear();
     }
@@ -113,12 +150,12 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
     List<SpanData> spans = batch.stream().map(ReadableSpan::toSpanData).toList();
     CompletableResultCode result = taken(spans).join(mostNanos, TimeUnit.NANOSECONDS);
     if (result.isSuccess()) {
-      exported.add(spans.size());
+      tally.exported(spans.size());
       if (away) {
         log.info("the trace collector accepts spans again");
       }
     } else {
-      failed.add(spans.size());
+      tally.failed(spans.size());
       if (!away) {
         log.warn("the trace collector does not accept spans; they are dropped until it does");
       }
@@ -133,21 +170,6 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
       log.error("spans cannot be exported", e);
       return CompletableResultCode.ofFailure();
     }
-  }
-
-  /** Number of exported spans. */
-  long exported() {
-    return exported.sum();
-  }
-
-  /** Number of spans lost to failed exports. */
-  long failed() {
-    return failed.sum();
-  }
-
-  /** Number of spans dropped because the queue was full. */
-  long dropped() {
-    return dropped.sum();
   }
 
   /** Exports the queued spans within the time limit, and stops. */

@@ -15,7 +15,6 @@ import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.telemetry.RequestTrace;
-import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestHeaders;
 import java.time.Duration;
@@ -29,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * Traces requests with OpenTelemetry and exports their spans by OTLP. Continues the traces of
  * clients. Loaded only if tracing is enabled.
  */
-public final class Tracing implements RequestTracer, AutoCloseable {
+public final class Tracing implements ActiveTracing {
   private static final String SCOPE = "io.pointsman";
   private static final Duration EXPORT_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
@@ -79,24 +78,27 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   /**
    * Starts tracing, until closed.
    *
+   * @param tally receives the counts of spans
    * @param policy name of the policy; may change
    * @param instance distinguishes this router from others with the same service name
    * @param version version of the program
    */
   public static Tracing start(
       TracingSettings settings,
+      SpanTally tally,
       Supplier<String> policy,
       String instance,
       String version,
       Ticker ticker) {
     QUIET.setLevel(Level.OFF);
-    return start(settings, exporter(settings), policy, instance, version, ticker);
+    return start(settings, exporter(settings), tally, policy, instance, version, ticker);
   }
 
   /** Starts tracing with the given exporter. */
   static Tracing start(
       TracingSettings settings,
       SpanExporter exporter,
+      SpanTally tally,
       Supplier<String> policy,
       String instance,
       String version,
@@ -108,11 +110,11 @@ public final class Tracing implements RequestTracer, AutoCloseable {
                 .put("service.version", version)
                 .put("service.instance.id", instance)
                 .build());
-    SpanQueue queue = new SpanQueue(exporter, ticker, SpanQueue.CAPACITY, LONGEST_FLUSH);
+    SpanQueue queue = new SpanQueue(exporter, tally, ticker, SpanQueue.CAPACITY, LONGEST_FLUSH);
     return new Tracing(settings, resource, queue, policy, version);
   }
 
-  /** Uses other shares and excluded paths for traces that begin later. Any thread. */
+  @Override
   public void use(TracingSettings next) {
     sampler.use(next.samplingRatio());
     excluded = Set.copyOf(next.excludedPaths());
@@ -198,22 +200,16 @@ public final class Tracing implements RequestTracer, AutoCloseable {
     return route.isEmpty() ? verb : verb + " " + route;
   }
 
-  /** Number of exported spans. */
-  public long exported() {
-    return queue.exported();
+  @Override
+  public void retire() {
+    queue.retire();
   }
 
-  /** Number of spans lost to failed exports. */
-  public long failed() {
-    return queue.failed();
+  @Override
+  public boolean ended() {
+    return queue.ended();
   }
 
-  /** Number of spans dropped because the queue was full. */
-  public long dropped() {
-    return queue.dropped();
-  }
-
-  /** Exports the queued spans, for at most 3 s, and stops tracing. */
   @Override
   public void close() {
     queue.close();

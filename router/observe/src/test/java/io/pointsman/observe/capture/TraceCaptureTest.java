@@ -118,7 +118,7 @@ class TraceCaptureTest implements EngineListener {
     JsonNode line = lines().getFirst();
     assertThat(lines()).hasSize(1);
     assertThat(line.path("timestamp").asDouble()).isEqualTo(1500);
-    assertThat(line.path("held_ms").asDouble()).isZero();
+    assertThat(line.path("deferred_ms").asDouble()).isZero();
     assertThat(line.path("input_length").asInt()).isEqualTo(200);
     assertThat(line.path("output_length").asInt()).isEqualTo(7);
     // The router counts 160 ids, the engine 200 tokens; a hash covers four blocks of 16.
@@ -160,7 +160,7 @@ class TraceCaptureTest implements EngineListener {
       RoutingEngine engine = engine(capture);
       clock.advance(Duration.ofMillis(1500));
       RoutingRequest request = RoutingRequest.builder().prefix(prompt(1, 10)).build();
-      request.waits().deferred(clock.nanos());
+      request.waits().deferred(clock.nanos(), Double.NaN);
       clock.advance(Duration.ofMillis(250));
       Lease lease = ((Decision.Routed) engine.decide(request)).lease();
       clock.advance(Duration.ofMillis(40));
@@ -170,7 +170,7 @@ class TraceCaptureTest implements EngineListener {
 
     JsonNode line = lines().getFirst();
     assertThat(line.path("timestamp").asDouble()).isEqualTo(1500);
-    assertThat(line.path("held_ms").asDouble()).isEqualTo(250);
+    assertThat(line.path("deferred_ms").asDouble()).isEqualTo(250);
     assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
   }
 

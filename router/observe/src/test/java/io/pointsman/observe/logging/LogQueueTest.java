@@ -116,7 +116,7 @@ class LogQueueTest {
     assertThat(out.calls).hasSizeLessThan(20);
   }
 
-  /** The queue is limited, and the output says what is missing. */
+  /** The queue is limited, and the output names the missing lines. */
   @Test
   void linesBeyondTheQueueAreCounted() throws Exception {
     CountDownLatch free = new CountDownLatch(1);

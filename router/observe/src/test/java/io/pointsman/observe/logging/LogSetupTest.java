@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.testkit.Await;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -205,7 +206,7 @@ class LogSetupTest {
   }
 
   @Test
-  void laterLinesHaveTheChangedFormatInAllOutputs(@TempDir Path folder) throws Exception {
+  void laterLinesHaveTheChangedFormatInAllOutputs(@TempDir Path folder) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     Path first = folder.resolve("a");
     Path second = folder.resolve("b");
@@ -215,19 +216,42 @@ class LogSetupTest {
       dropped.drop();
       log.info("two");
       awaitLines(out, 2);
-      setup.prepared(settings(LogSettings.Format.JSON, second)).apply();
+      change(setup, settings(LogSettings.Format.JSON, second));
       log.info("three");
       awaitLines(out, 3);
-      setup.prepared(settings(LogSettings.Format.TEXT, first)).apply();
+      change(setup, settings(LogSettings.Format.TEXT, first));
       log.info("four");
+      awaitLines(out, 4);
+      awaitLines(first, 3);
+      awaitLines(second, 1);
     }
     List<String> lines = out.toString(StandardCharsets.UTF_8).lines().toList();
     assertThat(lines).hasSize(4);
     assertThat(lines.get(1)).endsWith("INFO  LogSetupTest: two");
     assertThat(lines.get(2)).startsWith("{").contains("\"three\"");
-    assertThat(Files.readAllLines(second.resolve("pointsman.log"))).containsExactly(lines.get(2));
-    assertThat(Files.readAllLines(first.resolve("pointsman.log")))
+    assertThat(lines(second.resolve("pointsman.log"))).containsExactly(lines.get(2));
+    assertThat(lines(first.resolve("pointsman.log")))
         .containsExactly(lines.get(0), lines.get(1), lines.get(3));
+  }
+
+  private static void change(LogSetup setup, LogSettings next) {
+    LogSetup.Change change = setup.prepared(next);
+    change.apply();
+    change.finish();
+  }
+
+  /** Waits until a thread of its own has written the lines of a file. */
+  private static void awaitLines(Path folder, int count) {
+    Path file = folder.resolve("pointsman.log");
+    Await.until(count + " lines in " + file, () -> lines(file).size() == count);
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Waits until these lines are written, because a queued one gets the later format. */

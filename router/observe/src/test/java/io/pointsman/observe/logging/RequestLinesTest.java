@@ -337,7 +337,7 @@ class RequestLinesTest {
 
   @Test
   void theNextLineCountsThoseThatWereNotWritten() {
-    AuditRate rate = new AuditRate();
+    LineRate rate = new LineRate(20);
     for (int i = 0; i < 25; i++) {
       assertThat(rate.take(7)).isEqualTo(i < 20 ? 0 : -1);
     }

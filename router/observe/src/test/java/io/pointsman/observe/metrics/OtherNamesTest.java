@@ -71,8 +71,65 @@ class OtherNamesTest {
   }
 
   @Test
+  void namesBeginAndEndWithAllTheirSeries() {
+    Worker worker = worker(Role.REGULAR, "http://a:1");
+    OtherNames none = metrics.otherNames();
+    List<String> first = names();
+    for (int i = 0; i < 3; i++) {
+      metrics.use(metrics.otherNames(true, true, () -> false));
+      assertThat(metrics.proxyListener().readsUsage()).isTrue();
+      metrics.proxyListener().on(served(worker).ended());
+      assertThat(names()).doesNotHaveDuplicates().containsAll(first);
+      assertThat(value("vllm_router_generate_duration_seconds_count")).isEqualTo(1);
+      assertThat(value("vllm:healthy_pods_total{server=\"http://a:1\"}")).isEqualTo(1);
+      assertThat(value("vllm_router_requests_total{route=\"/v1/chat/completions\"}"))
+          .isEqualTo(i + 1);
+
+      metrics.use(metrics.otherNames(true, false, () -> false));
+      assertThat(metrics.proxyListener().readsUsage()).isFalse();
+      assertThat(names()).noneMatch(name -> name.startsWith("vllm:"));
+      assertThat(value("vllm_router_generate_duration_seconds_count")).isEqualTo(1);
+
+      metrics.use(none);
+      assertThat(names()).isEqualTo(first);
+    }
+  }
+
+  /** Names that are taken back after a failed change have their counts. */
+  @Test
+  void namesThatComeBackKeepTheirCountsAndFollowTheFleet() {
+    worker(Role.REGULAR, "http://a:1");
+    OtherNames stack = metrics.otherNames(false, true, () -> false);
+    metrics.use(stack);
+    metrics.use(metrics.otherNames(false, false, () -> false));
+    Worker later = worker(Role.REGULAR, "http://b:1");
+    metrics.use(stack);
+
+    metrics.proxyListener().on(served(later).ended());
+
+    assertThat(value("vllm:current_qps{server=\"http://b:1\"}")).isNotNegative();
+    assertThat(
+            value(
+                "vllm:request_latency_seconds_count{model=\"m\",server=\"http://b:1\","
+                    + "status=\"success\"}"))
+        .isEqualTo(1);
+  }
+
+  private static TestReport served(Worker worker) {
+    return TestReport.served(Endpoint.CHAT_COMPLETIONS, 200)
+        .forModel("m")
+        .by(worker, 1, Usage.UNKNOWN);
+  }
+
+  private List<String> names() {
+    return metrics.registry().scrape().stream()
+        .map(each -> each.getMetadata().getPrometheusName())
+        .toList();
+  }
+
+  @Test
   void vllmRouterNamesHaveThePolicyOfEachRole() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     placed(worker(Role.PREFILL, "http://p:1"));
     placed(worker(Role.DECODE, "http://d:1"));
 
@@ -86,7 +143,7 @@ class OtherNamesTest {
 
   @Test
   void refusalsArePdErrorsOnlyInASplitFleet() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     String errors = "vllm_router_pd_errors_total{error_type=\"server_selection\"}";
     worker(Role.REGULAR, "http://a:1");
     metrics.engineListener().rejected(RoutingRequest.builder().build(), RejectReason.UNKNOWN_MODEL);
@@ -98,7 +155,7 @@ class OtherNamesTest {
 
   @Test
   void stackNamesStillCountModelsThatHaveLeft() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     Worker worker = worker(Role.REGULAR, "http://a:1");
     assertThat(value("vllm:healthy_pods_total{server=\"http://a:1\"}")).isEqualTo(1);
     worker.probed(false);
@@ -118,7 +175,7 @@ class OtherNamesTest {
 
   @Test
   void requestsForAConfiguredModelAreCountedByNameBeforeAWorkerServesIt() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     metrics.policiesOfModels(Map.of("sleeping", "cost"));
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isZero();
 
@@ -213,7 +270,7 @@ class OtherNamesTest {
 
   @Test
   void stackNamesHaveRequestsTokensAndTimesOfAnEngine() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     assertThat(metrics.proxyListener().readsUsage()).isTrue();
     Worker worker = worker(Role.REGULAR, "http://a:1");
     assertThat(value("vllm:avg_latency{server=\"http://a:1\"}")).isEqualTo(-1);
@@ -252,7 +309,7 @@ class OtherNamesTest {
 
   @Test
   void stackNamesCountRequestsBeforeAndAfterTheirFirstOutput() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     Worker worker = worker(Role.REGULAR, "http://a:1");
     String prefilling = "vllm:num_prefill_requests{server=\"http://a:1\"}";
     String answering = "vllm:num_decoding_requests{server=\"http://a:1\"}";
@@ -274,7 +331,7 @@ class OtherNamesTest {
 
   @Test
   void vllmRouterNamesCountTheChangesOfABreaker() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     Worker worker = worker(Role.REGULAR, "http://a:1");
     String changes =
         "vllm_router_cb_state_transitions_total{from=\"%s\",to=\"%s\",worker=\"http://a:1\"}";
@@ -295,7 +352,7 @@ class OtherNamesTest {
 
   @Test
   void stackNamesHaveTheReasonsOfDecisions() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     placed(worker(Role.REGULAR, "http://a:1"));
 
     assertThat(
@@ -308,7 +365,7 @@ class OtherNamesTest {
 
   @Test
   void inventedModelsGetNoSeriesOfAnEngine() {
-    metrics.withProductionStackNames();
+    metrics.use(metrics.otherNames(false, true, () -> false));
     Worker worker = worker(Role.REGULAR, "http://a:1");
     for (int i = 0; i < 100; i++) {
       TestReport report = TestReport.served(Endpoint.CHAT_COMPLETIONS, 404).forModel("x" + i);
@@ -322,7 +379,7 @@ class OtherNamesTest {
 
   @Test
   void vllmRouterNamesHaveErrorsAndTimesOfRoutes() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     metrics.queue(() -> 3);
     Worker decode = worker(Role.DECODE, "http://d:1");
     TestReport chat = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200);

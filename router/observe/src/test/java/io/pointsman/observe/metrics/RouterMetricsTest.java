@@ -99,7 +99,7 @@ class RouterMetricsTest {
     return ((Decision.Routed) engine(picker).decide(request)).lease();
   }
 
-  private Lease heard(Picker picker, RoutingRequest request, AnswerLearner learner) {
+  private Lease learned(Picker picker, RoutingRequest request, AnswerLearner learner) {
     PolicySetup setup = new PolicySetup(_ -> picker, List.of()).withAnswers(learner);
     return ((Decision.Routed) engine(setup).decide(request)).lease();
   }
@@ -155,7 +155,7 @@ class RouterMetricsTest {
   void leasesOfExternalProxiesAreCountedByTheirEnd() {
     worker.probed(true);
     Choices choices = choices();
-    metrics.heldLeases(choices);
+    metrics.externalLeases(choices);
     Duration ttl = Duration.ofSeconds(1);
     List<Choice.Leased> held = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
@@ -296,7 +296,7 @@ class RouterMetricsTest {
    */
   @Test
   void aResendIsNoRetryUnderVllmRoutersNames() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     metrics.proxyListener().on(new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE));
     String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
     assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
@@ -419,7 +419,7 @@ class RouterMetricsTest {
 
   @Test
   void vllmRouterNamesHaveTheSameValues() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
     metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 400).ended());
     Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
@@ -439,7 +439,7 @@ class RouterMetricsTest {
 
   @Test
   void workersWithOneUrlShareASeriesUnderVllmRoutersNames() {
-    metrics.withVllmRouterNames(() -> false);
+    metrics.use(metrics.otherNames(true, false, () -> false));
     Worker twin =
         fleet.add(
             new WorkerSpec(
@@ -497,7 +497,7 @@ class RouterMetricsTest {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
-    Lease lease = heard(always(PickReason.LEAST_COST, 5), request, predictions);
+    Lease lease = learned(always(PickReason.LEAST_COST, 5), request, predictions);
     request.picked(request.result().withPredictedMillis(50));
     clock.advance(Duration.ofSeconds(1));
     lease.firstTokenAfter(Duration.ofMillis(80).toNanos());
@@ -527,7 +527,7 @@ class RouterMetricsTest {
           asked.picked(PickResult.of(PickReason.STICKY_HIT));
           return worker;
         };
-    Lease lease = heard(kept, request, predictions);
+    Lease lease = learned(kept, request, predictions);
     lease.firstToken();
     lease.reported(new Usage(160, 48, 3));
     lease.succeeded();
@@ -539,10 +539,10 @@ class RouterMetricsTest {
   }
 
   @Test
-  void lostHitsAreCountedByReason() {
+  void cacheMissesAreCountedByReason() {
     CacheMissAttribution first = new CacheMissAttribution();
     CacheMissAttribution second = new CacheMissAttribution();
-    metrics.lostHits(List.of(first, second));
+    metrics.cacheMisses(List.of(first, second));
     first.add(1000, 600, 500);
     first.lost(CacheMiss.EVICTED, 100);
     second.lost(CacheMiss.EVICTED, 20);
@@ -559,7 +559,7 @@ class RouterMetricsTest {
   void everyDocumentedMetricExists() {
     AnswerLearner unused = metrics.predictions();
     assertThat(unused).isNotNull();
-    metrics.lostHits(List.of());
+    metrics.cacheMisses(List.of());
     Side side = new Side(10, 1000, 400, 500, 1.5);
     metrics.shadow(() -> new ShadowReport(side, side, 7, 1, 2, 3));
     metrics
@@ -577,7 +577,7 @@ class RouterMetricsTest {
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.capture(() -> 7, () -> 8, () -> 9);
-    metrics.heldLeases(choices());
+    metrics.externalLeases(choices());
     metrics.splitWaiting(() -> 0);
     metrics.kvEvents(hearing(), new KvEventTally());
     KnownTexts texts = new KnownTexts(1 << 20, clock::nanos);

@@ -41,7 +41,7 @@ class StageDecisionsTest {
             FleetSettings.DEFAULTS.maxWorkers(),
             clock::nanos,
             "1.2.3");
-    metrics.withVllmRouterNames(() -> keepsSessions);
+    metrics.use(metrics.otherNames(true, false, () -> keepsSessions));
     for (Role role : Role.values()) {
       String url = "http://" + role + ":1";
       Worker worker =

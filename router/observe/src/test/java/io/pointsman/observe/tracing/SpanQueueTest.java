@@ -2,6 +2,7 @@ package io.pointsman.observe.tracing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.sdk.common.CompletableResultCode;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
@@ -18,6 +19,8 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class SpanQueueTest {
+  private final SpanTally tally = new SpanTally();
+
   private record Exporter(Function<Collection<SpanData>, CompletableResultCode> to)
       implements SpanExporter {
     @Override
@@ -36,9 +39,9 @@ class SpanQueueTest {
     }
   }
 
-  private static SpanQueue queue(
+  private SpanQueue queue(
       int capacity, Duration flush, Function<Collection<SpanData>, CompletableResultCode> to) {
-    return new SpanQueue(new Exporter(to), System::nanoTime, capacity, flush);
+    return new SpanQueue(new Exporter(to), tally, System::nanoTime, capacity, flush);
   }
 
   private static void end(SpanQueue queue, int spans) {
@@ -63,11 +66,11 @@ class SpanQueueTest {
     end(queue, 1);
     Await.until("the collector is asked", () -> asked.getCount() == 0);
     end(queue, 17);
-    assertThat(queue.dropped()).isEqualTo(7);
+    assertThat(tally.dropped()).isEqualTo(7);
     busy.succeed();
     queue.close();
-    assertThat(queue.exported()).isEqualTo(11);
-    assertThat(queue.failed()).isZero();
+    assertThat(tally.exported()).isEqualTo(11);
+    assertThat(tally.failed()).isZero();
   }
 
   @Test
@@ -82,11 +85,11 @@ class SpanQueueTest {
                     ? CompletableResultCode.ofFailure()
                     : CompletableResultCode.ofSuccess());
     end(queue, 3);
-    Await.until("the first spans failed", () -> queue.failed() > 0);
+    Await.until("the first spans failed", () -> tally.failed() > 0);
     end(queue, 2);
     queue.close();
-    assertThat(queue.failed() + queue.exported()).isEqualTo(5);
-    assertThat(queue.exported()).isGreaterThan(0);
+    assertThat(tally.failed() + tally.exported()).isEqualTo(5);
+    assertThat(tally.exported()).isGreaterThan(0);
   }
 
   @Test
@@ -103,11 +106,11 @@ class SpanQueueTest {
               return CompletableResultCode.ofSuccess();
             });
     end(queue, 3);
-    Await.until("the first spans failed", () -> queue.failed() > 0);
+    Await.until("the first spans failed", () -> tally.failed() > 0);
     end(queue, 2);
     queue.close();
-    assertThat(queue.failed() + queue.exported()).isEqualTo(5);
-    assertThat(queue.exported()).isGreaterThan(0);
+    assertThat(tally.failed() + tally.exported()).isEqualTo(5);
+    assertThat(tally.exported()).isGreaterThan(0);
   }
 
   @Test
@@ -124,7 +127,7 @@ class SpanQueueTest {
     end(queue, 2000);
     queue.close();
     assertThat(taken.get()).isEqualTo(2000);
-    assertThat(queue.exported()).isEqualTo(2000);
+    assertThat(tally.exported()).isEqualTo(2000);
   }
 
   @Test
@@ -132,6 +135,26 @@ class SpanQueueTest {
     SpanQueue queue = queue(5000, Duration.ofMillis(50), spans -> new CompletableResultCode());
     end(queue, 2000);
     queue.close();
-    assertThat(queue.exported()).isZero();
+    assertThat(tally.exported()).isZero();
+  }
+
+  @Test
+  void aRetiringQueueEndsAfterTheLastOpenSpan() {
+    SpanQueue queue = queue(100, Duration.ofSeconds(30), _ -> CompletableResultCode.ofSuccess());
+    try (SdkTracerProvider provider = SdkTracerProvider.builder().addSpanProcessor(queue).build()) {
+      Tracer tracer = provider.get("test");
+      Span open = tracer.spanBuilder("open").startSpan();
+      queue.retire();
+      tracer.spanBuilder("other").startSpan().end();
+      Await.until("the other span is exported", () -> tally.exported() == 1);
+      assertThat(queue.ended()).isFalse();
+
+      open.end();
+
+      Await.until("the queue ends", queue::ended);
+      assertThat(tally.exported()).isEqualTo(2);
+      tracer.spanBuilder("late").startSpan().end();
+      assertThat(tally.dropped()).isEqualTo(1);
+    }
   }
 }

@@ -7,6 +7,7 @@ import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
 import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.server.wiring.TlsFiles;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -69,6 +70,7 @@ final class CheckConfigCommand implements Callable<Integer> {
     PointsmanConfig config = PointsmanConfig.from(values);
     AuthSettings auth = config.auth();
     KeyFile.check(auth.keysFile(), auth.keysEnv(), System.getenv(auth.keysEnv()));
+    TlsFiles.check(config);
     PrintWriter out = spec.commandLine().getOut();
     if (given.hasMatchedOption(ALL)) {
       out.print(ConfigText.of(values));
@@ -80,7 +82,7 @@ final class CheckConfigCommand implements Callable<Integer> {
             case 1 -> "# ok: 1 key differs from its default";
             default -> "# ok: " + changed + " keys differ from their defaults";
           });
-      WorkerNotes.of(values, config).forEach(note -> out.println("# note: " + note));
+      ConfigNotes.of(values, config).forEach(note -> out.println("# note: " + note));
       out.print(ConfigText.differences(values));
       List<String> fixed = LiveKeys.needRestart(values);
       if (!fixed.isEmpty()) {

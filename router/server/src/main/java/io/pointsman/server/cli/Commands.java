@@ -60,7 +60,7 @@ public final class Commands {
   /** A command line with these commands. */
   public static CommandLine root(Map<String, Supplier<CommandLine>> makers) {
     CommandLine root = new CommandLine(new RootCommand());
-    makers.forEach((name, maker) -> root.addSubcommand(name, maker.get()));
+    makers.forEach((name, maker) -> root.addSubcommand(name, withVersion(maker.get())));
     root.setParameterExceptionHandler((e, _) -> refuse(e));
     root.setExecutionExceptionHandler((e, command, _) -> failed(e, command));
     root.setUsageHelpAutoWidth(true);
@@ -68,6 +68,13 @@ public final class Commands {
     // Writes directly to System.out; otherwise a closed reader goes unnoticed.
     root.setOut(new PrintWriter(System.out, true, System.out.charset()));
     return root;
+  }
+
+  /** Each command has the flag {@code --version}, because it has the standard flags of help. */
+  private static CommandLine withVersion(CommandLine command) {
+    command.getCommandSpec().versionProvider(new VersionCommand());
+    command.getSubcommands().values().forEach(Commands::withVersion);
+    return command;
   }
 
   /** Prints the problem of a wrong command line, with the nearest valid name. */

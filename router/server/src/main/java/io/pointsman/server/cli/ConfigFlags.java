@@ -7,8 +7,10 @@ import io.pointsman.config.ConfigValues;
 import io.pointsman.config.Secrets;
 import io.pointsman.config.YamlConfig;
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.Nearest;
+import io.pointsman.config.value.RawValue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -31,14 +33,18 @@ final class ConfigFlags {
             .type(String.class)
             .description("Configuration file (YAML). Flags override it.")
             .build());
-    addKeysTo(command);
+    addKeysTo(command, new ConfigValues());
   }
 
-  /** Adds one flag per key, without {@code --config}. */
-  static void addKeysTo(CommandSpec command) {
+  /**
+   * Adds one flag per key, without {@code --config}.
+   *
+   * @param defaults values of the command without flags, which the help shows
+   */
+  static void addKeysTo(CommandSpec command, ConfigValues defaults) {
     int order = 0;
     for (Key<?> key : ConfigKeys.all()) {
-      command.addOption(option(key, order++));
+      command.addOption(option(key, defaults, order++));
       if (Secrets.hasFileFlag(key)) {
         command.addOption(fileOption(key, order++));
       }
@@ -74,8 +80,8 @@ final class ConfigFlags {
     return layout.toString();
   }
 
-  private static <T> OptionSpec option(Key<T> key, int order) {
-    String standard = key.type().format(key.defaultValue()).replace("\"", "");
+  private static <T> OptionSpec option(Key<T> key, ConfigValues defaults, int order) {
+    String standard = key.type().format(defaults.get(key)).replace("\"", "");
     String shown = standard.isEmpty() || standard.equals("[]") ? "" : " Default: " + standard + ".";
     OptionSpec.Builder option =
         OptionSpec.builder(key.flag())
@@ -128,6 +134,7 @@ final class ConfigFlags {
       OptionSpec option = given.matchedOption(key.flag());
       if (option != null) {
         try {
+          refuseFlags(option, given);
           values.read(key, raw(key, option.stringValues()));
         } catch (ConfigException e) {
           problems.addAll(e.problems());
@@ -143,6 +150,25 @@ final class ConfigFlags {
     return values;
   }
 
+  /**
+   * Refuses unknown and former flags behind a list: the parser takes them for values of the list,
+   * because no flag has their name.
+   */
+  private static void refuseFlags(OptionSpec list, ParseResult given) {
+    for (String value : list.stringValues().stream().skip(1).toList()) {
+      if (value.startsWith("--")) {
+        String flag = value.contains("=") ? value.substring(0, value.indexOf('=')) : value;
+        throw new ConfigException(
+            FormerKeys.problemOfFlag(flag)
+                .orElseGet(
+                    () ->
+                        flag
+                            + ": unknown flag"
+                            + Nearest.hint(flag, given.commandSpec().optionsMap().keySet())));
+      }
+    }
+  }
+
   private static void readFile(
       Key<?> key, ParseResult given, boolean beside, ConfigValues into, List<String> problems) {
     String name = key.flag() + Secrets.FILE_SUFFIX;
@@ -155,15 +181,15 @@ final class ConfigFlags {
       return;
     }
     try {
-      into.read(key, new Raw.Scalar(Secrets.ofFile(name, file), name));
+      into.read(key, new RawValue.Scalar(Secrets.ofFile(name, file), name));
     } catch (ConfigException e) {
       problems.addAll(e.problems());
     }
   }
 
-  private static Raw raw(Key<?> key, List<String> given) {
+  private static RawValue raw(Key<?> key, List<String> given) {
     String text =
         key.type().repeatable() ? String.join(",", given) : given.isEmpty() ? "" : given.getLast();
-    return new Raw.Scalar(text, key.flag());
+    return new RawValue.Scalar(text, key.flag());
   }
 }

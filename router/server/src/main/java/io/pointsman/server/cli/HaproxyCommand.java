@@ -19,6 +19,8 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -38,6 +40,7 @@ import picocli.CommandLine.Spec;
       ""
     })
 final class HaproxyCommand implements Callable<Integer> {
+  private static final Logger LOG = LoggerFactory.getLogger(HaproxyCommand.class);
   private static final String NAMES_KEPT = "networkaddress.cache.ttl";
 
   @Spec private @Nullable CommandSpec spec;
@@ -186,10 +189,15 @@ final class HaproxyCommand implements Callable<Integer> {
     checkRouter();
     forgetNamesSoon();
     CountDownLatch stop = new CountDownLatch(1);
+    Signals.HangUps hangUps = new Signals.HangUps();
+    // From here on the process survives a SIGHUP.
+    Signals.onHangUp(hangUps::arrived);
     Signals.onFirst(stop::countDown);
+    String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
     LogSettings log = new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, "");
     try (LogSetup _ = LogSetup.start(log);
-        HaproxyPlane plane = start(settings())) {
+        HaproxyPlane plane = start(settings(engines))) {
+      hangUps.reload(() -> reload(plane, engines));
       plane.ended().thenRun(stop::countDown);
       PrintWriter out = requireNonNull(spec).commandLine().getOut();
       out.println("HAProxy listens on " + plane.url() + ", decisions by " + router + " " + way);
@@ -200,6 +208,25 @@ final class HaproxyCommand implements Callable<Integer> {
       }
     }
     return 0;
+  }
+
+  /**
+   * Reads the files of the flags again. HAProxy itself goes on, with its streams.
+   *
+   * @param engines the key for engines that HAProxy has
+   */
+  private synchronized void reload(HaproxyPlane plane, String engines) {
+    try {
+      boolean otherKey =
+          !PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv()).equals(engines);
+      plane.use(PlaneKey.OF_ROUTER.of(apiKey, apiKeyFile, System.getenv()), routerTls());
+      LOG.info(
+          "SIGHUP: the key and the certificates for the router are read again; {} the SPOE address"
+              + " need a restart",
+          otherKey ? "the other key for engines and" : "the key for engines and");
+    } catch (ConfigException | IllegalArgumentException e) {
+      LOG.warn("SIGHUP: not reloaded, the previous keys stay: {}", e.getMessage());
+    }
   }
 
   /** Checks the flags of the router before anything starts, also if {@code --spoe} is given. */
@@ -219,11 +246,10 @@ final class HaproxyCommand implements Callable<Integer> {
     return new ClientTls(routerCa, routerCertificate, routerKey);
   }
 
-  private HaproxySettings settings() {
+  private HaproxySettings settings(String engines) {
     InetSocketAddress clients = address("--listen", listen);
     InetSocketAddress given = spoe == null ? null : address("--spoe", spoe);
     String key = PlaneKey.OF_ROUTER.of(apiKey, apiKeyFile, System.getenv());
-    String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
     try {
       URI asked = URI.create(router);
       ClientTls tls = routerTls();

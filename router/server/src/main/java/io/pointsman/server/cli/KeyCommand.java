@@ -6,6 +6,7 @@ import io.pointsman.api.keys.KeyFile;
 import io.pointsman.api.keys.QuotaFields;
 import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.ConfigException;
+import io.pointsman.engine.env.FileProblem;
 import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.identity.Priority;
@@ -130,7 +131,7 @@ final class KeyCommand implements Runnable {
       try {
         KeyFile.add(Path.of(file), stored(key));
       } catch (IOException e) {
-        throw new ConfigException("--file: " + file + ": " + e);
+        throw new ConfigException("--file: " + file + ": " + FileProblem.of(e));
       }
       PrintWriter out = requireNonNull(spec, "spec").commandLine().getOut();
       out.println(key);

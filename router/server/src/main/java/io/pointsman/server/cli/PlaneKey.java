@@ -1,6 +1,7 @@
 package io.pointsman.server.cli;
 
 import io.pointsman.config.ConfigException;
+import io.pointsman.engine.env.FileProblem;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -53,7 +54,7 @@ record PlaneKey(String flag, String variable) {
     try (InputStream in = Files.newInputStream(file)) {
       return new String(in.readNBytes(2 * LONGEST), StandardCharsets.UTF_8).strip();
     } catch (IOException e) {
-      throw new ConfigException(flag + "-file: " + file + " cannot be read: " + e);
+      throw new ConfigException(flag + "-file: " + file + " cannot be read: " + FileProblem.of(e));
     }
   }
 

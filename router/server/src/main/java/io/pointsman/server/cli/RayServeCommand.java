@@ -1,9 +1,11 @@
 package io.pointsman.server.cli;
 
 import io.pointsman.compat.rayserve.RayServeFile;
+import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigValues;
-import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -34,24 +36,27 @@ final class RayServeCommand implements Callable<Integer> {
         PositionalParamSpec.builder()
             .paramLabel("<file>")
             .arity("1")
+            .required(true)
             .index("0")
             .type(String.class)
             .description("Ray Serve configuration file.")
             .build());
-    ConfigFlags.addKeysTo(spec);
+    ConfigFlags.addKeysTo(spec, RayServeFile.defaults());
     return new CommandLine(spec);
   }
 
   @Override
   public Integer call() throws InterruptedException {
     ParseResult given = spec.commandLine().getParseResult();
+    Launch launch = launch(given);
+    return ServeRun.until(launch, () -> launch(given), spec.commandLine().getOut());
+  }
+
+  private static Launch launch(ParseResult given) {
     Path file = Path.of(given.matchedPositionalValue(0, ""));
     ConfigValues flags = ConfigFlags.readKeys(given);
     RayServeFile.Translated translated = RayServeFile.read(file, System.getenv(), flags);
-    ConfigValues values = translated.values().setAll(flags);
-    PrintWriter err = spec.commandLine().getErr();
-    translated.notes().forEach(note -> err.println(file + ": " + note));
-    err.flush();
-    return ServeRun.until(values, spec.commandLine().getOut());
+    List<String> notes = translated.notes().stream().map(note -> file + ": " + note).toList();
+    return new Launch(translated.values().setAll(flags), notes, file, Map.of());
   }
 }

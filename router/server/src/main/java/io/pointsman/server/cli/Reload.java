@@ -11,6 +11,8 @@ import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.observe.logging.LogSetup;
+import io.pointsman.server.wiring.ChangePart;
+import io.pointsman.server.wiring.ReloadFailedException;
 import io.pointsman.server.wiring.Router;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,25 +79,37 @@ final class Reload {
       return new ReloadOutcome(true, paths, List.of());
     } catch (ConfigException e) {
       return refused(e.problems(), String.valueOf(e.getMessage()));
+    } catch (ReloadFailedException e) {
+      return failed(e);
     } catch (IllegalArgumentException | IllegalStateException e) {
       String reason = String.valueOf(e.getMessage());
       return refused(List.of(reason), reason);
-    } catch (RuntimeException e) {
-      String problem = "configuration: the reload failed (expected: a restart): " + e;
-      log.error("the reload of the configuration failed; it may be in force in parts", e);
-      return ReloadOutcome.refused(List.of(problem));
+    } catch (RuntimeException | LinkageError e) {
+      // Nothing of the configuration is in force yet.
+      log.error("configuration not reloaded, the previous one stays active", e);
+      return ReloadOutcome.refused(List.of("configuration: not read: " + e));
     }
   }
 
   private void change(PointsmanConfig config) {
     LogSetup.Change lines = written.prepared(config.log());
-    try {
-      router.change(present, config);
-    } catch (RuntimeException e) {
-      lines.drop();
-      throw e;
+    ChangePart part =
+        ChangePart.of("log", lines::apply, lines::undo).releasing(lines::drop, lines::finish);
+    router.change(present, config, List.of(part));
+  }
+
+  private static ReloadOutcome failed(ReloadFailedException e) {
+    String reason = String.valueOf(e.getMessage());
+    if (!e.isUndone()) {
+      log.error("the reload of the configuration failed; it may be in force in parts", e);
+      return ReloadOutcome.refused(
+          List.of("configuration: may be in force in parts (expected: a restart): " + reason));
     }
-    lines.apply();
+    if (e.isFault()) {
+      log.error("configuration not reloaded, the previous one stays active: {}", reason, e);
+      return ReloadOutcome.refused(List.of(reason));
+    }
+    return refused(List.of(reason), reason);
   }
 
   private static ReloadOutcome refused(List<String> problems, String message) {
@@ -130,18 +144,14 @@ final class Reload {
   }
 
   private void refuseWhatIsFixed(ConfigValues next, PointsmanConfig config, List<Key<?>> changed) {
-    if (present.canBecome(config)) {
+    PointsmanConfig able = router.withSlots(present);
+    if (able.canBecome(config)) {
       return;
     }
     List<String> problems = new ArrayList<>();
-    for (Key<?> key : changed) {
-      if (!LiveKeys.canChange(present, inForce, key, next)) {
-        problems.add(
-            key.path()
-                + ": changed (expected: a restart, because "
-                + RestartReasons.why(key)
-                + ")");
-      }
+    for (Key<?> key : LiveKeys.fixed(able, inForce, changed, next)) {
+      problems.add(
+          key.path() + ": changed (expected: a restart, because " + RestartReasons.why(key) + ")");
     }
     if (problems.isEmpty()) {
       problems.add("configuration: changed (expected: a restart for these changes together)");

@@ -1,6 +1,6 @@
 package io.pointsman.server.cli;
 
-import io.pointsman.api.admin.ReloadApi;
+import io.pointsman.api.admin.ReloadApi.ReloadOutcome;
 import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
@@ -16,7 +16,6 @@ import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,21 +29,13 @@ public final class ServeRun {
 
   /**
    * Runs a router until a signal stops it and its requests have ended. Prints the listening address
-   * to {@code out}.
-   *
-   * @return the exit code
-   * @throws io.pointsman.server.wiring.StartException if the router cannot start
-   */
-  static int until(ConfigValues values, PrintWriter out) throws InterruptedException {
-    return until(values, (_, _) -> null, out);
-  }
-
-  /**
-   * Runs a router that reloads its configuration on SIGHUP, by a call of its API, and after a
-   * change of its file.
+   * to {@code out}. Reloads the configuration on SIGHUP, by a call of its API, and after a change
+   * of its file.
    *
    * @param file the configuration file; null if there is none
    * @param source reads the configuration
+   * @return the exit code
+   * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
   static int until(
       ConfigValues values, @Nullable Path file, Supplier<ConfigValues> source, PrintWriter out)
@@ -56,10 +47,10 @@ public final class ServeRun {
         file == null || FileWatch.hasNoKey(file) ? source : refusingEmpty(file, source);
     return until(
         first,
-        (router, written) -> {
+        (router, written, hangUps) -> {
           Reload reload = new Reload(first, again, router, written);
           router.onReload(reload::run);
-          Signals.onHangUp(reload::run);
+          hangUps.reload(reload::run);
           return watch == null ? null : watch.start(reload::runAfterChange);
         },
         out);
@@ -75,76 +66,99 @@ public final class ServeRun {
   }
 
   /**
-   * Runs a router that reads a file again after each change, and on SIGHUP.
+   * Runs a router of another router's command line. Reads the command line again, with the files
+   * that it names, on SIGHUP, by a call of its API, and after a change of the launch's file.
    *
-   * @param source reads the command line and the file again
+   * @param source reads the command line and its files
    */
   static int until(Launch launch, Supplier<Launch> source, PrintWriter out)
       throws InterruptedException {
     Path file = launch.file();
-    if (file == null) {
-      return until(
-          launch.values(),
-          (_, _) -> {
-            launch.notes().forEach(log::info);
-            return null;
-          },
-          out);
-    }
-    FileWatch watch = new FileWatch(file);
+    FileWatch watch = file == null ? null : new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
-    Launch first = source.get();
-    AtomicReference<Launch> read = new AtomicReference<>(first);
+    Launch first = watch == null ? launch : source.get();
     return until(
         first.values(),
-        (router, written) -> {
+        (router, written, hangUps) -> {
           first.notes().forEach(log::info);
           router.showDynamicConfig(first.shown());
-          Reload reload = new Reload(first.values(), () -> values(source, read), router, written);
-          Supplier<ReloadApi.ReloadOutcome> again =
-              () -> {
-                ReloadApi.ReloadOutcome outcome = reload.run();
-                if (outcome.applied()) {
-                  router.showDynamicConfig(read.get().shown());
-                }
-                return outcome;
-              };
-          router.onReload(again);
-          Runnable unasked =
-              () -> {
-                ReloadApi.ReloadOutcome _ = again.get();
-              };
-          Signals.onHangUp(unasked);
-          return watch.start(unasked);
+          LaunchReload reload = new LaunchReload(first, source, router, written);
+          router.onReload(reload::run);
+          hangUps.reload(reload::run);
+          return watch == null ? null : watch.start(reload::runAfterChange);
         },
         out);
   }
 
-  private static ConfigValues values(Supplier<Launch> source, AtomicReference<Launch> read) {
-    Launch next = source.get();
-    read.set(next);
-    return next.values();
+  /** Reads a launch again, applies it, and shows the one in force. */
+  private static final class LaunchReload {
+    private final Supplier<Launch> source;
+    private final Router router;
+    private final Reload reload;
+    private Launch inForce;
+    private Launch read;
+
+    LaunchReload(Launch first, Supplier<Launch> source, Router router, LogSetup written) {
+      this.source = source;
+      this.router = router;
+      inForce = first;
+      read = first;
+      reload = new Reload(first.values(), this::values, router, written);
+    }
+
+    private ConfigValues values() {
+      Launch next = source.get();
+      read = next;
+      return next.values();
+    }
+
+    synchronized ReloadOutcome run() {
+      return shown(reload.run());
+    }
+
+    synchronized ReloadOutcome runAfterChange() {
+      return shown(reload.runAfterChange());
+    }
+
+    /** Shows the launch that was read, if it is in force. Logs the notes that are new. */
+    private ReloadOutcome shown(ReloadOutcome outcome) {
+      if (outcome.applied()) {
+        read.notes().stream().filter(note -> !inForce.notes().contains(note)).forEach(log::info);
+        router.showDynamicConfig(read.shown());
+        inForce = read;
+      }
+      return outcome;
+    }
   }
 
   /** Work beside a router. */
   private interface Beside {
-    /** Starts it. Returns the watch of a file, which ends before the router stops; null: none. */
-    @Nullable Rounds start(Router router, LogSetup written);
+    /**
+     * Starts it.
+     *
+     * @param hangUps gets the action for each SIGHUP
+     * @return the watch of a file, which ends before the router stops; null: none
+     */
+    @Nullable Rounds start(Router router, LogSetup written, Signals.HangUps hangUps);
   }
 
   private static int until(ConfigValues values, Beside beside, PrintWriter out)
       throws InterruptedException {
     PointsmanConfig config = PointsmanConfig.from(values);
     CountDownLatch stop = new CountDownLatch(1);
+    Signals.HangUps hangUps = new Signals.HangUps();
+    // From here on the process survives a SIGHUP.
+    Signals.onHangUp(hangUps::arrived);
     try (LogSetup written = startLog(config.log())) {
       Router router = Router.start(config, VersionCommand.version());
       try (router) {
         Signals.onFirst(stop::countDown);
         openJars();
-        try (Rounds _ = beside.start(router, written)) {
+        try (Rounds _ = beside.start(router, written, hangUps)) {
           greet(router, config, out);
-          WorkerNotes.of(values, config).forEach(log::warn);
+          ConfigNotes.of(values, config).forEach(log::warn);
           warnOfFlags(values);
+          MemoryNote.of(System.getProperty(MemoryNote.PROPERTY)).ifPresent(log::warn);
           Thread.startVirtualThread(() -> unknownHosts(config));
           stop.await();
         }

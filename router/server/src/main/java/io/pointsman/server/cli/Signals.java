@@ -3,6 +3,8 @@ package io.pointsman.server.cli;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -33,7 +35,7 @@ public final class Signals {
   }
 
   /** Runs {@code action} on each SIGHUP, on a new thread. */
-  static void onHangUp(Runnable action) {
+  public static void onHangUp(Runnable action) {
     listen("HUP", () -> Thread.ofPlatform().name("hang-up").start(action));
   }
 
@@ -65,5 +67,49 @@ public final class Signals {
     signal
         .getMethod("handle", signal, handler)
         .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
+  }
+
+  /** The signals SIGHUP of a process. Those before the router runs become one reload. */
+  static final class HangUps {
+    private static final Logger log = LoggerFactory.getLogger(HangUps.class);
+
+    /** Null before the router runs. Guarded by this, like {@link #waits}. */
+    private @Nullable Runnable reload;
+
+    private boolean waits;
+
+    /** Handles a signal. */
+    void arrived() {
+      Runnable now;
+      synchronized (this) {
+        now = reload;
+        waits = now == null;
+      }
+      if (now != null) {
+        run(now);
+      }
+    }
+
+    /** Runs {@code action} for each signal from here on, and at once if one has arrived before. */
+    void reload(Runnable action) {
+      boolean now;
+      synchronized (this) {
+        reload = action;
+        now = waits;
+        waits = false;
+      }
+      if (now) {
+        run(action);
+      }
+    }
+
+    /** Logs a failure of the action, and does not pass it on. */
+    private static void run(Runnable action) {
+      try {
+        action.run();
+      } catch (RuntimeException | Error e) {
+        log.error("SIGHUP: the reload of the configuration failed", e);
+      }
+    }
   }
 }

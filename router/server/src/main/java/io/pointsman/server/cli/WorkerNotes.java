@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Likely slips in the list of workers that do not keep the router from starting. */
@@ -31,7 +32,7 @@ final class WorkerNotes {
     }
     Map<String, WorkerSpec> byEngine = new HashMap<>();
     for (WorkerSpec spec : written) {
-      WorkerSpec other = byEngine.putIfAbsent(spec.base() + "@" + spec.rank(), spec);
+      WorkerSpec other = byEngine.putIfAbsent(engine(spec) + "@" + spec.rank(), spec);
       if (other != null) {
         notes.add(
             other.equals(spec)
@@ -39,7 +40,40 @@ final class WorkerNotes {
                 : "workers " + other.id() + " and " + spec.id() + " have the same engine");
       }
     }
+    written.forEach(spec -> addWithoutRank(spec, byEngine, notes));
     return notes;
+  }
+
+  /**
+   * The base URL in one spelling. Host names are equal in any case, and {@code localhost} is the
+   * loopback. Other names are not looked up: one address may have several engines behind a proxy
+   * that goes by the name.
+   */
+  private static String engine(WorkerSpec spec) {
+    String base = spec.base();
+    int from = base.indexOf("://") + 3;
+    int slash = base.indexOf('/', from);
+    int to = slash < 0 ? base.length() : slash;
+    String authority = base.substring(from, to).toLowerCase(Locale.ROOT);
+    String host = HostPort.ofUrl(base).host();
+    if (host.equalsIgnoreCase("localhost") || host.equals("[::1]")) {
+      authority = "127.0.0.1" + authority.substring(host.length());
+    }
+    return base.substring(0, from) + authority + base.substring(to);
+  }
+
+  /** An engine with and without ranks is two workers, which count its load apart. */
+  private static void addWithoutRank(
+      WorkerSpec spec, Map<String, WorkerSpec> byEngine, List<String> notes) {
+    WorkerSpec whole = byEngine.get(engine(spec) + "@" + WorkerSpec.NO_RANK);
+    if (spec.rank() != WorkerSpec.NO_RANK && whole != null) {
+      notes.add(
+          "workers "
+              + whole.id()
+              + " and "
+              + spec.id()
+              + " have the same engine, one without a rank");
+    }
   }
 
   /**

@@ -8,7 +8,7 @@ import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.Nearest;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.server.wiring.EmbeddedEngine;
 import io.pointsman.server.wiring.Router;
@@ -46,7 +46,7 @@ public final class Pointsman {
             FormerKeys.problemOfPath(path)
                 .orElseGet(() -> path + ": unknown key" + Nearest.hint(path, ConfigKeys.paths())));
       }
-      values.read(key, new Raw.Scalar(value, "builder"));
+      values.read(key, new RawValue.Scalar(value, "builder"));
       return this;
     }
 

@@ -6,6 +6,7 @@ import io.netty.channel.IoHandlerContext;
 import io.netty.channel.IoRegistration;
 import io.pointsman.engine.env.Ticker;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,7 @@ final class Coalescing implements IoHandler {
   private final IntSupplier running;
   private final Ticker ticker;
   private final long sleepNanos;
+  private final BooleanSupplier enabled;
   private long begun;
   private long events;
   private boolean worthwhile;
@@ -48,17 +50,27 @@ final class Coalescing implements IoHandler {
    * @param sockets handler that waits for the sockets
    * @param running number of requests in progress on this loop
    * @param sleepNanos maximum sleep in nanoseconds
+   * @param enabled false while the loop must not sleep
    */
-  Coalescing(IoHandler sockets, IntSupplier running, Ticker ticker, long sleepNanos) {
+  Coalescing(
+      IoHandler sockets,
+      IntSupplier running,
+      Ticker ticker,
+      long sleepNanos,
+      BooleanSupplier enabled) {
     this.sockets = sockets;
     this.running = running;
     this.ticker = ticker;
     this.sleepNanos = sleepNanos;
+    this.enabled = enabled;
     begun = ticker.nanos();
   }
 
   @Override
   public int run(IoHandlerContext context) {
+    if (!enabled.getAsBoolean()) {
+      return sockets.run(context);
+    }
     int handled = worthwhile && context.canBlock() ? runRested(context) : sockets.run(context);
     count(handled);
     return handled;

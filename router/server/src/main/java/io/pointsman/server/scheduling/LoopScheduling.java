@@ -1,6 +1,5 @@
 package io.pointsman.server.scheduling;
 
-import io.pointsman.proxy.ProxyServer;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -11,7 +10,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,6 +36,9 @@ final class LoopScheduling {
 
   /** The shortest slice that Linux grants. */
   static final long SLICE_NANOS = 100_000;
+
+  /** Requests the slice that Linux gives without a request. */
+  static final long USUAL_SLICE = 0;
 
   /**
    * Niceness of the compiler relative to the process. A loop that needs slightly more than half of
@@ -75,47 +80,104 @@ final class LoopScheduling {
   private static final int SCHED_OTHER = 0;
   private static final int SCHED_BATCH = 3;
 
-  private LoopScheduling() {}
+  private final Consumer<Runnable> onLoops;
+  private final Duration afterStart;
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final Thread thread =
+      Thread.ofPlatform().daemon().name("loop-scheduling").unstarted(this::run);
 
-  /** Applies the scheduling for all loops of a server, once and after a short delay. */
-  static void request(ProxyServer server) {
-    if (!SchedulerCalls.available()) {
-      return;
-    }
-    Thread.ofPlatform()
-        .daemon()
-        .name("loop-scheduling")
-        .start(
-            () -> {
-              try {
-                Thread.sleep(AFTER_START);
-                SchedulerCalls calls = new SchedulerCalls();
-                server.executeOnLoops(() -> askForShortSlices(calls));
-                followCompiler(calls, Path.of("/proc/self/task"));
-              } catch (InterruptedException | RejectedExecutionException e) {
-                log.debug("scheduling of event loops not changed: the server was closed", e);
-              } catch (IOException | DirectoryIteratorException e) {
-                log.debug("priority of compiler threads not changed", e);
-              }
-            });
+  /** True if the event loops have asked for short slices. Guarded by this. */
+  private boolean asked;
+
+  private LoopScheduling(Consumer<Runnable> onLoops, Duration afterStart) {
+    this.onLoops = onLoops;
+    this.afterStart = afterStart;
   }
 
-  /** Requests short slices for the calling thread; its other attributes stay. */
-  static void askForShortSlices(SchedulerCalls calls) {
+  /**
+   * Applies the scheduling for all event loops, once and after a short delay.
+   *
+   * @param onLoops runs a task on each loop; throws {@link RejectedExecutionException} if they have
+   *     ended
+   */
+  static LoopScheduling begin(Consumer<Runnable> onLoops) {
+    return begin(onLoops, AFTER_START);
+  }
+
+  /**
+   * As {@link #begin(Consumer)}.
+   *
+   * @param afterStart the delay
+   */
+  static LoopScheduling begin(Consumer<Runnable> onLoops, Duration afterStart) {
+    LoopScheduling begun = new LoopScheduling(onLoops, afterStart);
+    if (SchedulerCalls.available()) {
+      begun.thread.start();
+    }
+    return begun;
+  }
+
+  /** Waits until nothing more is applied. */
+  void join() throws InterruptedException {
+    thread.join();
+  }
+
+  private void run() {
+    try {
+      if (!ended.await(afterStart.toMillis(), TimeUnit.MILLISECONDS)) {
+        SchedulerCalls calls = new SchedulerCalls();
+        askOnLoops(calls);
+        followCompiler(calls, Path.of("/proc/self/task"));
+      }
+    } catch (InterruptedException | RejectedExecutionException e) {
+      log.debug("scheduling of event loops not changed: the server was closed", e);
+    } catch (IOException | DirectoryIteratorException e) {
+      log.debug("priority of compiler threads not changed", e);
+    }
+  }
+
+  private synchronized void askOnLoops(SchedulerCalls calls) {
+    if (ended.getCount() > 0) {
+      asked = true;
+      onLoops.accept(() -> askForSlices(calls, SLICE_NANOS));
+    }
+  }
+
+  /** Gives the loops the usual slices, and the compiler's threads no higher niceness. */
+  synchronized void end() {
+    ended.countDown();
+    if (asked) {
+      asked = false;
+      SchedulerCalls calls = new SchedulerCalls();
+      try {
+        onLoops.accept(() -> askForSlices(calls, USUAL_SLICE));
+      } catch (RejectedExecutionException e) {
+        log.debug("scheduling of event loops not changed: the server was closed", e);
+      }
+    }
+  }
+
+  /** Requests slices for the calling thread; its other attributes stay. */
+  static void askForSlices(SchedulerCalls calls, long nanos) {
     MemorySegment attributes = shared(calls, 0);
     if (attributes != null) {
-      attributes.set(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME, SLICE_NANOS);
+      attributes.set(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME, nanos);
       change(calls, 0, attributes);
     }
   }
 
-  private static void followCompiler(SchedulerCalls calls, Path tasks)
+  private void followCompiler(SchedulerCalls calls, Path tasks)
       throws IOException, InterruptedException {
     makeNicer(calls, tasks, FIRST_COMPILER, COMPILER_NICENESS);
     makeNicer(calls, tasks, OPTIMIZING_COMPILER, COMPILER_NICENESS);
     for (Phase phase : Phase.values()) {
       while (used(tasks).compareTo(phase.used) < 0) {
-        Thread.sleep(BETWEEN_LOOKS);
+        if (ended.await(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)) {
+          return;
+        }
+      }
+      if (ended.getCount() == 0) {
+        return;
       }
       makeNicer(calls, tasks, OPTIMIZING_COMPILER, phase.niceness);
     }

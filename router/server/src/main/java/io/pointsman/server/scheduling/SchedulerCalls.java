@@ -35,7 +35,7 @@ final class SchedulerCalls {
   SchedulerCalls() {
     long[] known = numbers();
     if (known == null) {
-      throw new IllegalStateException("sched_setattr: not known (expected: as available tells)");
+      throw new IllegalStateException("sched_setattr: not available on this system");
     }
     numbers = known;
     Linker linker = Linker.nativeLinker();

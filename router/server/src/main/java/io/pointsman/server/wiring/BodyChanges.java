@@ -17,8 +17,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The configured changes to JSON bodies: models in place of aliases and, with the policy {@code
- * priority}, the priority for the engine. Any thread.
+ * The configured changes to JSON bodies and queries: models in place of aliases and, with the
+ * policy {@code priority}, the priority for the engine. Any thread.
  */
 final class BodyChanges implements RequestEdits {
   private static final String PRIORITY = "priority";
@@ -74,6 +74,18 @@ final class BodyChanges implements RequestEdits {
     Map<String, String> all = new HashMap<>(discovered);
     all.putAll(configured);
     aliases = Map.copyOf(all);
+  }
+
+  @Override
+  public boolean needsModel() {
+    return !aliases.isEmpty();
+  }
+
+  @Override
+  public @Nullable String editTarget(RequestFacts facts, String target) {
+    String name = facts.model();
+    String model = name == null ? null : aliases.get(name);
+    return model == null ? null : RequestFacts.withModel(target, model);
   }
 
   @Override

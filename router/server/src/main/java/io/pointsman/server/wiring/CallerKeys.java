@@ -49,22 +49,17 @@ final class CallerKeys implements AutoCloseable {
     return next.auth().equals(before.auth()) ? now : opened(next, servers, now.ring());
   }
 
-  /** Drops prepared keys that do not come into use. */
+  /** Drops keys that are not in use, or not any longer. */
   @SuppressWarnings("ReferenceEquality") // the present keys stay in use
-  void drop(RouterKeys prepared) {
-    if (prepared != present) {
-      prepared.close();
+  void drop(RouterKeys others) {
+    if (others != present) {
+      others.close();
     }
   }
 
-  /** Uses prepared keys from here on. */
-  @SuppressWarnings("ReferenceEquality") // the present keys may stay in use
+  /** Uses prepared keys from here on. The caller drops the others. */
   void use(RouterKeys prepared) {
-    RouterKeys before = present;
     present = prepared;
-    if (before != prepared) {
-      before.close();
-    }
   }
 
   @Override

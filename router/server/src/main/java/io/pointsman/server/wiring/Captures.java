@@ -41,15 +41,17 @@ final class Captures implements AutoCloseable {
   }
 
   /**
-   * Makes a capture that is not in use yet; null if it is to the file in use, or if nothing is
-   * captured. The contents of an existing file stay until the first line.
+   * Makes a capture that is not in use yet, unless it is to the file in use. The contents of an
+   * existing file stay until the first line.
    *
    * @throws IOException if the file cannot be written
    */
-  synchronized @Nullable TraceCapture prepared(CaptureSettings next) throws IOException {
-    if (!next.enabled() || next.file().equals(present.file())) {
-      return null;
-    }
+  synchronized Change prepared(CaptureSettings next) throws IOException {
+    boolean other = next.enabled() && !next.file().equals(present.file());
+    return new Change(next, other ? opened(next) : null);
+  }
+
+  private TraceCapture opened(CaptureSettings next) throws IOException {
     CaptureTally counts = tally;
     if (counts == null) {
       counts = new CaptureTally();
@@ -59,25 +61,52 @@ final class Captures implements AutoCloseable {
     return new TraceCapture(next, ticker, counts);
   }
 
-  /**
-   * Captures by these settings from here on. {@link #around} then gives other policies.
-   *
-   * @param opened from {@link #prepared}
-   */
-  void use(CaptureSettings next, @Nullable TraceCapture opened) {
-    TraceCapture ended = null;
-    synchronized (this) {
-      TraceCapture before = running;
-      present = next;
-      if (opened != null || !next.enabled()) {
-        running = opened;
-        ended = before;
-      } else if (before != null) {
-        before.limit(next);
+  /** A capture by other settings, before it is in use. */
+  final class Change implements Replacement {
+    private final CaptureSettings settings;
+    private final @Nullable TraceCapture opened;
+    private final CaptureSettings settingsBefore = present;
+    private final @Nullable TraceCapture before = running;
+
+    private Change(CaptureSettings settings, @Nullable TraceCapture opened) {
+      this.settings = settings;
+      this.opened = opened;
+    }
+
+    /** Captures by the settings from here on. {@link #around} then gives other policies. */
+    @Override
+    public void apply() {
+      put(settings, opened != null || !settings.enabled() ? opened : before);
+    }
+
+    /** Captures by the earlier settings again. */
+    @Override
+    public void undo() {
+      put(settingsBefore, before);
+    }
+
+    /** Closes the capture that is not in use. */
+    @Override
+    public void drop() {
+      if (opened != null) {
+        opened.close();
       }
     }
-    if (ended != null) {
-      ended.close(opened);
+
+    /** Ends the earlier capture. The new one writes its requests that are in progress. */
+    @Override
+    public void finish() {
+      if (before != null && (opened != null || !settings.enabled())) {
+        before.close(opened);
+      }
+    }
+  }
+
+  private synchronized void put(CaptureSettings settings, @Nullable TraceCapture capture) {
+    present = settings;
+    running = capture;
+    if (capture != null) {
+      capture.limit(settings);
     }
   }
 
@@ -88,7 +117,9 @@ final class Captures implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    use(CaptureSettings.DEFAULTS, null);
+  public synchronized void close() {
+    Change end = new Change(CaptureSettings.DEFAULTS, null);
+    end.apply();
+    end.finish();
   }
 }

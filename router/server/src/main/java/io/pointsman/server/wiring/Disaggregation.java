@@ -1,6 +1,6 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.api.decide.SplitPlaces;
+import io.pointsman.api.decide.SplitPlacements;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -19,7 +19,7 @@ import io.pointsman.pd.choice.SplitChoices;
 import io.pointsman.pd.execution.Conversations;
 import io.pointsman.pd.execution.PdContext;
 import io.pointsman.pd.execution.waiting.NotificationTable;
-import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.execution.waiting.SlotQueues;
 import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.pd.protocol.PdSetup;
@@ -34,32 +34,36 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Builds prefill and decode on separate workers from the configuration. All settings but the
- * addresses of its listeners may change; a request ends by the settings with which it began.
+ * Builds prefill and decode on separate workers from the configuration. They may begin, change and
+ * end; a request ends by the settings with which it began.
  */
 final class Disaggregation {
   private static final Logger LOG = LoggerFactory.getLogger(Disaggregation.class);
 
   private final PeerTable peers;
   private final NotificationTable notifications = new NotificationTable();
-  private final int maxWorkers;
+  private final int slots;
   private final Ticker ticker;
 
-  /** The stages in use; replaced as a whole. */
-  private volatile Stages present;
+  private final Fleet fleet;
+
+  /** The stages in use; replaced as a whole. Null while one worker serves each request. */
+  private volatile @Nullable Stages present;
 
   /** Null while the built-in proxy has none. */
-  private @Nullable Plane plane;
+  private @Nullable BuiltInProxy builtIn;
 
   /** Null while no other proxy asks for choices. */
-  private @Nullable Places others;
+  private @Nullable OtherProxies others;
 
   /**
    * The parts that the settings determine.
@@ -71,14 +75,18 @@ final class Disaggregation {
   /** The workers of the last snapshot; written under the fleet's lock. */
   private Set<Worker> known = Set.of();
 
-  Disaggregation(DisaggSettings settings, Fleet fleet, int maxWorkers, Ticker ticker) {
+  Disaggregation(DisaggSettings settings, Fleet fleet, int slots, Ticker ticker) {
     this.ticker = ticker;
-    this.maxWorkers = maxWorkers;
-    peers = new PeerTable(2 * maxWorkers);
-    present =
-        new Stages(
-            settings, protocol(settings), new DecodeCaches(settings.indexMaxBytes(), maxWorkers));
+    this.slots = slots;
+    this.fleet = fleet;
+    peers = new PeerTable(2 * slots);
+    present = prepared(settings);
     fleet.listen(this::follow);
+  }
+
+  /** True if requests may go to two workers. */
+  boolean enabled() {
+    return present != null;
   }
 
   private PdSetup protocol(DisaggSettings by) {
@@ -86,11 +94,17 @@ final class Disaggregation {
   }
 
   /**
-   * The stages by other settings, before they are in use. The protocol keeps what it has learned if
-   * its settings are the same, and so do the prefixes if their memory is.
+   * The stages by other settings, before they are in use; null if they are off. The protocol keeps
+   * its learned values if its settings are the same. The prefixes stay if their memory is the same.
    */
-  Stages prepared(DisaggSettings next) {
+  @Nullable Stages prepared(DisaggSettings next) {
     Stages before = present;
+    if (!next.enabled()) {
+      return null;
+    }
+    if (before == null) {
+      return new Stages(next, protocol(next), new DecodeCaches(next.indexMaxBytes(), slots));
+    }
     DisaggSettings was = before.settings;
     boolean sameProtocol =
         next.protocol().equals(was.protocol()) && next.protocols().equals(was.protocols());
@@ -100,17 +114,22 @@ final class Disaggregation {
         : new Stages(
             next,
             sameProtocol ? before.protocol : protocol(next),
-            sameMemory ? before.caches : new DecodeCaches(next.indexMaxBytes(), maxWorkers));
+            sameMemory ? before.caches : new DecodeCaches(next.indexMaxBytes(), slots));
   }
 
-  /** Uses these stages for requests that begin later. */
-  synchronized void use(Stages next) {
+  /** Uses these stages for requests that begin later; null: one worker serves each. */
+  synchronized void use(@Nullable Stages next) {
+    boolean begins = present == null && next != null;
     present = next;
-    Plane ofProxy = plane;
+    if (begins) {
+      // Without stages their labels were not read.
+      fleet.exclusively(snapshot -> snapshot.workers().forEach(this::learn));
+    }
+    BuiltInProxy ofProxy = builtIn;
     if (ofProxy != null) {
       ofProxy.use(next);
     }
-    Places ofOthers = others;
+    OtherProxies ofOthers = others;
     if (ofOthers != null) {
       ofOthers.use(next);
     }
@@ -118,7 +137,8 @@ final class Disaggregation {
 
   /** True if prefill workers report their engine ids by bootstrap servers. */
   boolean asksBootstrapServers() {
-    return present.settings.protocol().equals("mooncake");
+    Stages now = present;
+    return now != null && now.settings.protocol().equals("mooncake");
   }
 
   /** Transfer data of workers; written by all sources of such data. */
@@ -176,57 +196,78 @@ final class Disaggregation {
    * @param affinity headers for conversations and their owners
    * @param namesWorkers true if responses name the serving worker
    * @param labels labels of the workers of a role, for messages
-   * @return the context in force; it changes with the settings
+   * @param measure receives the number of requests that wait, before the first stages
+   * @return the context in force; it changes with the settings. Null: one worker serves each
    */
-  synchronized Supplier<PdContext> plane(
+  synchronized Supplier<@Nullable PdContext> builtIn(
       RoutingEngine engine,
       SplitListener listener,
       AffinitySettings affinity,
       BooleanSupplier namesWorkers,
       RandomSource random,
-      Function<Role, String> labels) {
-    Plane opened =
-        new Plane(
-            present, engine, listener, new Conversations(affinity), namesWorkers, random, labels);
-    plane = opened;
+      Function<Role, String> labels,
+      Consumer<IntSupplier> measure) {
+    BuiltInProxy opened =
+        new BuiltInProxy(
+            engine, listener, new Conversations(affinity), namesWorkers, random, labels, measure);
+    opened.use(present);
+    builtIn = opened;
     return () -> opened.context;
   }
 
   /** The context of the built-in proxy, and the parts that stay when the settings change. */
-  private final class Plane {
+  private final class BuiltInProxy {
     private final RoutingEngine engine;
     private final SplitListener listener;
     private final Conversations conversations;
     private final BooleanSupplier namesWorkers;
     private final RandomSource random;
     private final Function<Role, String> labels;
-    private final WaitingRoom room;
-    private volatile PdContext context;
+    private final Consumer<IntSupplier> measure;
 
-    Plane(
-        Stages by,
+    /** Null before the first stages. Guarded by the outer object. */
+    private @Nullable SlotQueues queues;
+
+    private volatile @Nullable PdContext context;
+
+    BuiltInProxy(
         RoutingEngine engine,
         SplitListener listener,
         Conversations conversations,
         BooleanSupplier namesWorkers,
         RandomSource random,
-        Function<Role, String> labels) {
+        Function<Role, String> labels,
+        Consumer<IntSupplier> measure) {
       this.engine = engine;
+      this.measure = measure;
       this.listener = listener;
       this.conversations = conversations;
       this.namesWorkers = namesWorkers;
       this.random = random;
       this.labels = labels;
-      room = new WaitingRoom(by.settings.stages().maxWaiting());
-      context = made(by);
     }
 
-    void use(Stages next) {
-      room.limit(next.settings.stages().maxWaiting());
-      context = made(next);
+    void use(@Nullable Stages next) {
+      PdContext before = context;
+      context = next == null ? null : made(next, queues(next.settings.stages().maxWaiting()));
+      if (before != null) {
+        before.router().replaced();
+      }
     }
 
-    private PdContext made(Stages by) {
+    private SlotQueues queues(int most) {
+      SlotQueues present = queues;
+      if (present == null) {
+        present = new SlotQueues(most);
+        queues = present;
+        measure.accept(present::waiting);
+      } else {
+        present.limit(most);
+      }
+      return present;
+    }
+
+    private PdContext made(Stages by, SlotQueues queues) {
       return new PdContext(
           engine,
           router(engine, by),
@@ -235,7 +276,7 @@ final class Disaggregation {
           by.settings.stages(),
           notifications,
           listener,
-          room,
+          queues,
           conversations,
           namesWorkers,
           random,
@@ -249,15 +290,19 @@ final class Disaggregation {
 
   /** Uses other headers for conversations that begin later. */
   synchronized void use(AffinitySettings affinity) {
-    Plane ofProxy = plane;
+    BuiltInProxy ofProxy = builtIn;
     if (ofProxy != null) {
       ofProxy.conversations.use(affinity);
     }
   }
 
-  /** Chooses two workers, for external proxies, by the settings in force at this moment. */
-  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource random) {
-    return choices(engine, choices, random, present);
+  /**
+   * Chooses two workers, for external proxies, by the settings in force at this moment; null if one
+   * worker serves each request.
+   */
+  @Nullable SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource random) {
+    Stages now = present;
+    return now == null ? null : choices(engine, choices, random, now);
   }
 
   private SplitChoices choices(
@@ -267,51 +312,63 @@ final class Disaggregation {
 
   /**
    * The choices of {@link #choices}, for responses to other processes; they follow the settings.
+   * Null while one worker serves each request.
    */
-  synchronized SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource random) {
-    Places opened = new Places(present, engine, choices, random);
+  synchronized Supplier<@Nullable SplitPlacements> placements(
+      RoutingEngine engine, Choices choices, RandomSource random) {
+    OtherProxies opened = new OtherProxies(engine, choices, random);
+    opened.use(present);
     others = opened;
-    return opened.made;
+    return () -> opened.made;
   }
 
   /** The choices for other processes, and the parts that stay when the settings change. */
-  private final class Places {
+  private final class OtherProxies {
     private final RoutingEngine engine;
     private final Choices choices;
     private final RandomSource random;
-    private final SplitPlaces made;
+    private volatile @Nullable SplitPlacements made;
 
-    Places(Stages by, RoutingEngine engine, Choices choices, RandomSource random) {
+    OtherProxies(RoutingEngine engine, Choices choices, RandomSource random) {
       this.engine = engine;
       this.choices = choices;
       this.random = random;
-      made =
-          new SplitPlaces(
-              of(by), by.settings.protocol(), by.settings.split().lists(), engine.fleet(), random);
     }
 
-    private SplitChoices of(Stages by) {
-      return choices(engine, choices, random, by);
-    }
-
-    void use(Stages next) {
-      made.use(of(next), next.settings.protocol(), next.settings.split().lists());
+    void use(@Nullable Stages next) {
+      SplitPlacements present = made;
+      if (next == null) {
+        made = null;
+        return;
+      }
+      SplitChoices of = choices(engine, choices, random, next);
+      DisaggSettings settings = next.settings;
+      if (present == null) {
+        made =
+            new SplitPlacements(
+                of, settings.protocol(), settings.split().lists(), engine.fleet(), random);
+      } else {
+        present.use(of, settings.protocol(), settings.split().lists());
+      }
     }
   }
 
   /** Called under the fleet's lock, one call at a time. */
   private void follow(FleetSnapshot snapshot) {
+    Stages stages = present;
     Set<Worker> now = new HashSet<>(snapshot.workers());
     for (Worker worker : known) {
       if (!now.contains(worker)) {
-        present.protocol.listeners().forEach(listener -> listener.forget(worker));
+        if (stages != null) {
+          stages.protocol.listeners().forEach(listener -> listener.forget(worker));
+        }
         if (snapshot.worker(worker.id()) == null) {
           peers.remove(worker.id());
         }
       }
     }
     for (Worker worker : now) {
-      if (!known.contains(worker)) {
+      if (stages != null && !known.contains(worker)) {
         learn(worker);
       }
     }

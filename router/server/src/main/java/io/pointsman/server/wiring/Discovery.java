@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Discovery of pods, whose settings may change at run time. Separate from the router's assembly; a
- * router without Kubernetes then loads none of its classes. Thread-safe.
+ * Discovery of pods, with settings that may change at run time. Separate from the router's
+ * assembly; a router without Kubernetes then loads none of its classes. Thread-safe.
  */
 final class Discovery implements AutoCloseable {
   private final Fleet fleet;
@@ -87,6 +87,15 @@ final class Discovery implements AutoCloseable {
     }
   }
 
+  /**
+   * Uses the settings in force before a change again.
+   *
+   * @throws IllegalArgumentException if the cluster's configuration has become invalid
+   */
+  synchronized void restore(KubernetesSettings before) {
+    use(before, prepared(before));
+  }
+
   /** Ends the discovery. The workers stay. */
   @Override
   public synchronized void close() {
@@ -96,7 +105,7 @@ final class Discovery implements AutoCloseable {
     }
   }
 
-  /** Passes on what the discovery finds. */
+  /** Passes on the workers that the discovery finds. */
   private final class Reports implements PodDiscovery.Listener {
     @Override
     public void away(boolean away) {

@@ -48,8 +48,8 @@ public final class EmbeddedEngine implements AutoCloseable {
     EngineAssembly core = new EngineAssembly(config, opened);
     fleet = core.fleet;
     engine = core.engine(core.policies, NOBODY, () -> false);
-    choices = core.choices(engine);
-    splitChoices = core.two == null ? null : core.two.choices(engine, choices, core.random);
+    choices = core.choices(engine, config.decide().leases());
+    splitChoices = core.two.choices(engine, choices, core.random);
     alternatives = new Alternatives(engine, core.ticker, core.random);
     readers = new Readers(config::affinity, engine::wanted);
     prompts = core.prompts((_, _) -> {});

@@ -3,11 +3,13 @@ package io.pointsman.server.wiring;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.discovery.DiscoveryTally;
 import io.pointsman.control.env.SecureRandomSource;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
+import io.pointsman.control.health.BackgroundPolls;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.EngineLoads;
 import io.pointsman.control.health.FleetJournal;
@@ -23,9 +25,11 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSource;
 import io.pointsman.engine.fleet.WorkerSources;
@@ -37,11 +41,13 @@ import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.observe.capture.TraceCapture;
+import io.pointsman.kubernetes.PodDiscovery;
 import io.pointsman.observe.decisions.FallbackJournal;
+import io.pointsman.observe.logging.RefusalJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.wire.RouterId;
 import io.pointsman.request.reader.Readers;
 import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
@@ -61,7 +67,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Builds the part of a router that chooses workers: fleet, probes, discovery, KV knowledge,
  * policies, engine. The router and the embedded engine both use it. The constructor builds the
- * parts, and {@link #listen} and {@link #watch} start them.
+ * parts, and {@link #listen} and {@link #watch} start them. It is long because this is the one
+ * place that connects these parts.
  */
 final class EngineAssembly {
   private static final Duration LOOK = Duration.ofSeconds(1);
@@ -79,6 +86,10 @@ final class EngineAssembly {
   private final Capacities capacities;
   final Ticker ticker = new SystemTicker();
   final RandomSource random = new ThreadRandomSource();
+
+  /** Identity of this process towards other routers. */
+  final RouterId router = RouterId.random(new SecureRandomSource());
+
   final SystemScheduling scheduling;
   final Fleet fleet;
 
@@ -121,8 +132,11 @@ final class EngineAssembly {
   /** Null before {@link #listen}. */
   private @Nullable KvSubscriptions subscriptions;
 
-  /** Null before {@link #listen}, and without prefill and decode workers. */
+  /** Null before {@link #listen}. */
   private @Nullable BootstrapServers bootstrap;
+
+  /** Null before {@link #listen}. */
+  private @Nullable PeerListeners peers;
 
   /** Creates policies by name. */
   final PolicyClasses classes;
@@ -141,17 +155,23 @@ final class EngineAssembly {
   /** The load that engines report. */
   private final EngineLoads loads;
 
+  /** The questions to engines for their responses in the background. */
+  private final BackgroundPolls background;
+
   /** The questions to engines for their load. */
   private final ChangingRounds loadRounds;
 
   /** The looks at the addresses of names. */
   private final ChangingRounds nameRounds;
 
-  /** Prefill and decode on separate workers; null if disabled. */
-  final @Nullable Disaggregation two;
+  /** Prefill and decode on separate workers. */
+  final Disaggregation two;
 
   /** The capture of traffic. */
   final Captures captures;
+
+  /** The log of refused requests. */
+  final RefusalJournal refusals;
 
   /** Logs fallbacks of policies; null before the start. */
   private volatile @Nullable FallbackJournal fallbacks;
@@ -185,10 +205,10 @@ final class EngineAssembly {
             new WorkerNetworks(config.access().workerNetworks()),
             config.access().keyOrigins(),
             configured::get);
-    int maxWorkers = config.fleet().maxWorkers();
     fleet = new Fleet(config.fleet(), ticker);
+    int slots = fleet.slots();
     sources = new WorkerSources(fleet);
-    addWorkers(maxWorkers);
+    addWorkers(config.fleet().maxWorkers());
     names =
         new NameTable(
             NameTable::ofSystem,
@@ -214,10 +234,13 @@ final class EngineAssembly {
             discovery,
             this::expect,
             modelsByAlias -> onAliases.accept(modelsByAlias));
-    client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
+    client = new EngineClient(config.controlKeys(), ticker, names::await, tls).identifiedBy(router);
     prober = new Prober(fleet, config.probes(), client, ticker, random);
     loads =
         new EngineLoads(
+            fleet, client::send, () -> present.probes().timeout(), Thread::startVirtualThread);
+    background =
+        new BackgroundPolls(
             fleet, client::send, () -> present.probes().timeout(), Thread::startVirtualThread);
     loadRounds = new ChangingRounds("engine-loads", loads::look);
     nameRounds = new ChangingRounds("names", nameWorkers::look);
@@ -225,24 +248,23 @@ final class EngineAssembly {
     capacities = new Capacities(fleet, capacity, () -> present);
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
-    KvIndex index = new KvIndex(kvBytes, maxWorkers, ticker);
+    KvIndex index = new KvIndex(kvBytes, slots, ticker);
     tokens = new TextTokens(fleet, client, ticker, index, () -> new Readers(present.affinity()));
     knowledge = new KvKnowledge(index, tokens);
     parts =
         new PolicyParts(
-            ticker, random, maxWorkers, config.policies(), knowledge, scheduling.largePages());
-    classes = new PolicyClasses(config.pluginDirectory(), opened);
-    two =
-        config.disagg().enabled()
-            ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
-            : null;
+            ticker, random, slots, config.policies(), knowledge, scheduling.largePages());
+    classes = new PolicyClasses();
+    opened.push(classes);
+    two = new Disaggregation(config.disagg(), fleet, slots, ticker);
     builder = new RolePolicies(classes, parts, new PreferredWorkers(fleet, random), two);
     RolePolicies.Built first = builder.first(config);
     modelPolicies = first.names();
     policies = first.policies();
+    refusals = new RefusalJournal(() -> fleet.snapshot().modelNames(), ticker);
     captures = new Captures(ticker);
     opened.push(captures);
-    captures.use(config.capture(), captures.prepared(config.capture()));
+    captures.prepared(config.capture()).apply();
   }
 
   /** The file with CA certificates that the environment names, unless the JVM has another. */
@@ -271,27 +293,114 @@ final class EngineAssembly {
   }
 
   /**
-   * Prepares a change. Changes nothing that is in use.
+   * Prepares other policies; null if they are the same. Changes nothing that is in use.
    *
-   * @throws IllegalArgumentException if a policy cannot be created, or a cluster or a file for TLS
-   *     cannot be used
+   * @throws IllegalArgumentException if a policy cannot be created
    */
-  EngineChange prepared(PointsmanConfig next, boolean samePolicies) {
-    RolePolicies.Built rebuilt = samePolicies ? null : builder.rebuilt(next);
-    EngineTls.Change files = tls.prepared(next.engineTls(), next.workers());
-    TraceCapture capture = null;
-    try {
-      capture = captures.prepared(next.capture());
-      return new EngineChange(rebuilt, cluster.prepared(next.kubernetes()), files, capture);
-    } catch (IOException | RuntimeException e) {
-      files.undo();
-      if (capture != null) {
-        capture.close();
-      }
-      throw e instanceof RuntimeException unchecked
-          ? unchecked
-          : new IllegalArgumentException(String.valueOf(e.getMessage()), e);
+  RolePolicies.@Nullable Built rebuilt(PointsmanConfig before, PointsmanConfig next) {
+    return RolePolicies.same(before, next) ? null : builder.rebuilt(next);
+  }
+
+  /** The policies in use. */
+  RolePolicies.Built builtPolicies() {
+    return builder.present();
+  }
+
+  /** Adds the parts that come into force before the policies. */
+  void prepareSettings(ConfigChange change, PointsmanConfig before, PointsmanConfig next) {
+    EngineTls.Change files =
+        tls.prepared(next.engineTls(), next.workers(), next.proxy().listen().tlsProvider());
+    change.add(
+        ChangePart.of("engine-tls", files::apply, () -> {}).releasing(files::undo, files::finish));
+    change.add(
+        "worker-networks", () -> useOrigins(next.access()), () -> useOrigins(before.access()));
+    change.add(
+        "health", () -> prober.configure(next.probes()), () -> prober.configure(before.probes()));
+    change.add(
+        "system-scheduling",
+        () -> scheduling.use(next.systemScheduling()),
+        () -> scheduling.use(before.systemScheduling()));
+    change.add("engine settings", () -> present = next, () -> present = before);
+    change.add(
+        "fleet",
+        () -> fleet.configure(withRoom(before, next)),
+        () -> fleet.configure(before.fleet()));
+    Choices leases = choices;
+    if (leases != null) {
+      change.add(
+          "decide",
+          () -> leases.use(next.decide().leases()),
+          () -> leases.use(before.decide().leases()));
     }
+    preparePeers(change, next);
+    change.add("session-header", () -> two.use(next.affinity()), () -> two.use(before.affinity()));
+  }
+
+  /**
+   * Adds another bound of the index of KV events. It comes into force when nothing can fail any
+   * longer, because a lower bound loses blocks.
+   */
+  void prepareIndex(ConfigChange change, PointsmanConfig next) {
+    long most = next.policies().kvAware().maxIndexBytes();
+    change.add(
+        ChangePart.last(
+            "kv-aware.index-max-bytes", () -> {}, () -> knowledge.index().resize(most)));
+  }
+
+  /** Adds other addresses for engines; the protocol of the policies needs them first. */
+  private void preparePeers(ConfigChange change, PointsmanConfig next) {
+    PeerListeners listening = requireNonNull(peers);
+    change.open("disaggregation.notification-address", () -> listening.prepared(next.peers()));
+    change.open(
+        "disaggregation.registration-address", () -> listening.preparedRegistrations(next.peers()));
+  }
+
+  /** The next settings of the fleet, with room for the workers of both configurations. */
+  private static FleetSettings withRoom(PointsmanConfig before, PointsmanConfig next) {
+    int most = Math.max(before.fleet().maxWorkers(), next.fleet().maxWorkers());
+    return next.fleet().withMaxWorkers(most);
+  }
+
+  private void useOrigins(AccessSettings by) {
+    origins.use(new WorkerNetworks(by.workerNetworks()), by.keyOrigins());
+  }
+
+  /**
+   * Adds the parts that come into force after the policies. The last ones cannot be restored with
+   * all their state.
+   */
+  void prepareSources(ConfigChange change, PointsmanConfig before, PointsmanConfig next) {
+    change.add(
+        "engine-load",
+        () -> changeLoads(before.engineLoad(), next.engineLoad()),
+        () -> changeLoads(next.engineLoad(), before.engineLoad()));
+    change.add(
+        "pool.name-ttl",
+        () -> lookAtNames(next.proxy().upstream().nameTtl()),
+        () -> lookAtNames(before.proxy().upstream().nameTtl()));
+    change.add(ChangePart.of("kv-tokens", tokens.prepared(KvNeeds.tokens(next))));
+    change.add(
+        "discovery",
+        () -> otherSources.use(next.discovery(), next.disagg()),
+        () -> otherSources.use(before.discovery(), before.disagg()));
+    PodDiscovery pods = cluster.prepared(next.kubernetes());
+    change.add(
+        ChangePart.of(
+                "kubernetes",
+                () -> cluster.use(next.kubernetes(), pods),
+                () -> cluster.restore(before.kubernetes()))
+            .releasing(pods == null ? () -> {} : pods::close, () -> {}));
+    // After the departure of workers. To come back, they need the room again.
+    change.add(
+        "max-workers",
+        () -> fleet.limit(next.fleet().maxWorkers()),
+        () -> fleet.configure(withRoom(before, next)));
+    change.add(
+        ChangePart.of(
+                "kv-events",
+                () -> requireNonNull(subscriptions).use(KvNeeds.events(next)),
+                () -> requireNonNull(subscriptions).use(KvNeeds.events(before)))
+            .releasing(() -> {}, () -> KvNeeds.warnOfUnused(before, next)));
   }
 
   /** The insights of policies that predict, each once. */
@@ -318,7 +427,7 @@ final class EngineAssembly {
             fleet,
             captures.around(observed),
             config.engine(),
-            new WatchfulListener(listener, prober, explained),
+            new WatchfulListener(listener, prober, explained, refusals),
             ticker,
             random);
     routing = created;
@@ -358,10 +467,10 @@ final class EngineAssembly {
   }
 
   /** Creates external leases, which expire by themselves. */
-  Choices choices(RoutingEngine engine) {
-    Choices made = new Choices(engine, config.decide().hold(), ticker, new SecureRandomSource());
+  Choices choices(RoutingEngine engine, ExternalLeaseSettings limits) {
+    Choices made = new Choices(engine, limits, ticker, new SecureRandomSource());
     choices = made;
-    opened.push(Rounds.start("held-leases", LEASE_LOOK, made::expireDue));
+    opened.push(Rounds.start("external-leases", LEASE_LOOK, made::expireDue));
     return made;
   }
 
@@ -372,14 +481,14 @@ final class EngineAssembly {
    * @throws IOException if an address cannot be bound
    */
   void listen(BiConsumer<KvEvents, KvEventTally> measure) throws IOException {
-    if (two != null) {
-      BootstrapServers servers = new BootstrapServers(fleet, two.peers(), ticker);
-      bootstrap = servers;
-      opened.push(servers);
-      askBootstrapServers();
-      PeerListeners.open(
-          config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, origins, opened);
-    }
+    BootstrapServers servers = new BootstrapServers(fleet, two.peers(), ticker);
+    bootstrap = servers;
+    opened.push(servers);
+    askBootstrapServers();
+    PeerListeners listening = new PeerListeners(two, fleet, fleet.slots(), origins, ticker);
+    opened.push(listening);
+    listening.open(config.peers());
+    peers = listening;
     KvSubscriptions opening =
         new KvSubscriptions(fleet, knowledge.index(), client, origins::inNetworks, ticker, measure);
     subscriptions = opening;
@@ -408,30 +517,15 @@ final class EngineAssembly {
 
   private void askBootstrapServers() {
     BootstrapServers servers = bootstrap;
-    if (servers != null && two != null) {
+    if (servers != null) {
       servers.use(two.asksBootstrapServers());
     }
   }
 
-  /** Takes over the parts of a changed configuration that do not belong to policies. */
-  void follow(PointsmanConfig next, EngineChange change) {
-    PointsmanConfig before = present;
-    present = next;
-    if (!before.engineLoad().equals(next.engineLoad())) {
-      askLoads(next.engineLoad());
+  private void changeLoads(Duration before, Duration next) {
+    if (!next.equals(before)) {
+      askLoads(next);
     }
-    Choices leases = choices;
-    if (leases != null) {
-      leases.use(next.decide().hold());
-    }
-    KvNeeds.warnOfUnused(before, next);
-    requireNonNull(subscriptions).use(KvNeeds.events(next));
-    tokens.use(KvNeeds.tokens(next));
-    lookAtNames(next.proxy().upstream().nameTtl());
-    otherSources.use(next.discovery());
-    cluster.use(next.kubernetes(), change.pods());
-    change.tls().finish();
-    captures.use(next.capture(), change.capture());
   }
 
   /** Asks engines for their load at this interval; 0: never. */
@@ -461,13 +555,14 @@ final class EngineAssembly {
     opened.push(Rounds.start("cost-fallback", LOOK, this::lookAtFallbacks));
     opened.push(prober.start());
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
+    opened.push(Rounds.start("background-responses", LOOK, background::look));
     opened.push(nameRounds);
     lookAtNames(config.proxy().upstream().nameTtl());
     opened.push(Rounds.start("engine-tls-files", FILES_PAUSE, tls::refresh));
     askLoads(config.engineLoad());
     opened.push(() -> askLoads(Duration.ZERO));
     opened.push(otherSources);
-    otherSources.use(config.discovery());
+    otherSources.use(config.discovery(), config.disagg());
     opened.push(cluster);
     cluster.use(config.kubernetes(), cluster.prepared(config.kubernetes()));
   }

@@ -3,8 +3,8 @@ package io.pointsman.server.wiring;
 import java.security.Security;
 
 /**
- * The JVM's own cache of host names. It would hide changes for 30 s, whatever {@code pool.name-ttl}
- * says.
+ * The JVM's own cache of host names. It would hide changes for 30 s, even if {@code pool.name-ttl}
+ * is shorter.
  */
 final class JvmNames {
   private static final String FOUND = "networkaddress.cache.ttl";

@@ -51,8 +51,8 @@ final class KvNeeds {
 
   /** The queries for token ids that the router needs; null: none. */
   static @Nullable TokenSettings tokens(PointsmanConfig config) {
-    boolean heard = config.kvEvents().mode() != KvEventSettings.Mode.OFF;
-    return heard && config.kvTokens().enabled() && deciding(config).anyMatch(COMPARE::contains)
+    boolean subscribes = config.kvEvents().mode() != KvEventSettings.Mode.OFF;
+    return subscribes && config.kvTokens().enabled() && deciding(config).anyMatch(COMPARE::contains)
         ? config.kvTokens()
         : null;
   }

@@ -51,16 +51,20 @@ final class KvSubscriptions implements AutoCloseable {
   /** Uses these settings from here on; {@code OFF} ends all subscriptions. */
   synchronized void use(KvEventSettings settings) {
     KvEvents present = events;
-    if (present != null) {
-      present.use(settings);
-    } else if (settings.mode() != Mode.OFF) {
-      events = started(settings);
+    if (present == null) {
+      if (settings.mode() == Mode.OFF) {
+        return;
+      }
+      present = made(settings);
     }
+    present.use(settings);
+    present.start();
   }
 
-  private KvEvents started(KvEventSettings settings) {
+  /** Keeps it before anything can fail, because its metrics can be registered only once. */
+  private KvEvents made(KvEventSettings settings) {
     KvEventTally tally = new KvEventTally();
-    KvEvents started =
+    KvEvents made =
         new KvEvents(
             settings,
             fleet,
@@ -70,8 +74,9 @@ final class KvSubscriptions implements AutoCloseable {
             tally,
             ticker,
             InstantSource.system());
-    measure.accept(started, tally);
-    return started.start();
+    events = made;
+    measure.accept(made, tally);
+    return made;
   }
 
   @Override

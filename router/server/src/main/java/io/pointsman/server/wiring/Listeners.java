@@ -4,28 +4,39 @@ import io.pointsman.api.admin.HealthApi;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.MetricsSettings;
+import io.pointsman.engine.env.BindProblem;
 import io.pointsman.observe.metrics.MetricsServer;
 import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.OpenedPort;
 import io.pointsman.proxy.ProxyServer;
-import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ListenerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The listeners, whose addresses may change. The new one is open before the old one closes, and
- * accepts connections after the change is complete. Connections of the old one go on, except those
- * of the metrics, which close.
+ * The listeners, with addresses that may change. The new one is open before the old one closes, and
+ * accepts connections after the change is complete. Connections of the old one go on, except on the
+ * metrics port.
  */
 final class Listeners implements AutoCloseable {
+  /** Pause between two looks at files that may change. */
+  private static final Duration FILES_PAUSE = Duration.ofSeconds(1);
+
   private final RouterMetrics metrics;
   private final HealthApi health;
 
-  /** TLS of the metrics port; null in clear text. */
-  private final @Nullable ServerTls tls;
+  /** TLS of the metrics port. */
+  private final ListenerTls tls;
+
+  /** The looks at the files of TLS of all listeners. */
+  private final ChangingRounds looks = new ChangingRounds("tls-files", this::refresh);
 
   private final Supplier<List<String>> hostNames;
 
@@ -35,11 +46,16 @@ final class Listeners implements AutoCloseable {
   /** Null without metrics. */
   private volatile @Nullable MetricsServer ofMetrics;
 
-  /** Listeners at other addresses, before they are in use; null: the address stays. */
-  record Change(
-      ProxyServer.@Nullable Opened clients,
-      ProxyServer.@Nullable Opened admin,
-      @Nullable MetricsServer metrics) {
+  /**
+   * Listeners at other addresses, before they are in use; null: the address stays.
+   *
+   * @param metricsEnd true if the port of the metrics closes
+   */
+  record Addresses(
+      @Nullable OpenedPort clients,
+      @Nullable OpenedPort admin,
+      @Nullable MetricsServer metrics,
+      boolean metricsEnd) {
     /** Closes the listeners, because they do not come into use. */
     void drop() {
       if (clients != null) {
@@ -55,14 +71,11 @@ final class Listeners implements AutoCloseable {
   }
 
   /**
-   * @param tls TLS of the metrics port; null in clear text
+   * @param tls TLS of the metrics port
    * @param hostNames names in {@code Host} at present
    */
   Listeners(
-      RouterMetrics metrics,
-      HealthApi health,
-      @Nullable ServerTls tls,
-      Supplier<List<String>> hostNames) {
+      RouterMetrics metrics, HealthApi health, ListenerTls tls, Supplier<List<String>> hostNames) {
     this.hostNames = hostNames;
     this.metrics = metrics;
     this.health = health;
@@ -81,15 +94,18 @@ final class Listeners implements AutoCloseable {
    */
   void openMetrics(MetricsSettings settings) throws IOException {
     if (settings.enabled()) {
-      ofMetrics = opened(settings);
+      MetricsServer opened = bound(settings);
+      opened.accept();
+      ofMetrics = opened;
+      tls.announce();
     }
   }
 
-  private MetricsServer opened(MetricsSettings settings) throws IOException {
+  private MetricsServer bound(MetricsSettings settings) throws IOException {
     String host = settings.host();
     int port = settings.port();
     try {
-      return MetricsServer.open(
+      return MetricsServer.bound(
           metrics,
           health::ready,
           health::readiness,
@@ -97,7 +113,7 @@ final class Listeners implements AutoCloseable {
           tls,
           hostNames);
     } catch (IOException e) {
-      throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
+      throw new IOException(BindProblem.of("metrics: " + host + ":" + port, e), e);
     }
   }
 
@@ -108,34 +124,34 @@ final class Listeners implements AutoCloseable {
   }
 
   /**
-   * Opens the listeners that get other addresses. They accept nothing yet, except that of the
-   * metrics, which nothing else changes.
+   * Opens the listeners that get other addresses. They accept nothing yet.
    *
    * @throws IllegalArgumentException if a port cannot be bound; none stays open
    */
-  Change prepared(PointsmanConfig before, PointsmanConfig next) {
-    ProxyServer.Opened clients = null;
-    ProxyServer.Opened admin = null;
+  Addresses prepared(PointsmanConfig before, PointsmanConfig next) {
+    OpenedPort clients = null;
+    OpenedPort admin = null;
     try {
       clients = clients(before.proxy().listen(), next.proxy().listen());
       admin = admin(before.access(), next.access());
-      return new Change(clients, admin, metrics(before.metrics(), next.metrics()));
+      boolean end = before.metrics().enabled() && !next.metrics().enabled();
+      return new Addresses(clients, admin, metrics(before.metrics(), next.metrics()), end);
     } catch (IOException | RuntimeException e) {
-      new Change(clients, admin, null).drop();
+      new Addresses(clients, admin, null, false).drop();
       throw e instanceof RuntimeException unchecked
           ? unchecked
           : new IllegalArgumentException(String.valueOf(e.getMessage()), e);
     }
   }
 
-  private ProxyServer.@Nullable Opened clients(ListenSettings before, ListenSettings next)
+  private @Nullable OpenedPort clients(ListenSettings before, ListenSettings next)
       throws IOException {
     ProxyServer server = proxy;
     boolean same = next.host().equals(before.host()) && next.port() == before.port();
     return same || server == null ? null : server.open(next.host(), next.port());
   }
 
-  private ProxyServer.@Nullable Opened admin(AccessSettings before, AccessSettings next)
+  private @Nullable OpenedPort admin(AccessSettings before, AccessSettings next)
       throws IOException {
     ProxyServer server = proxy;
     boolean same = next.host().equals(before.host()) && next.port() == before.port();
@@ -144,33 +160,140 @@ final class Listeners implements AutoCloseable {
 
   private @Nullable MetricsServer metrics(MetricsSettings before, MetricsSettings next)
       throws IOException {
-    boolean same = next.host().equals(before.host()) && next.port() == before.port();
-    return same || !next.enabled() ? null : opened(next);
+    boolean same =
+        before.enabled() && next.host().equals(before.host()) && next.port() == before.port();
+    return same || !next.enabled() ? null : bound(next);
   }
 
   /** Uses the listeners. Call it after everything else has changed. */
-  void use(Change change) {
+  void use(Addresses change) {
     if (change.admin != null) {
-      change.admin.useForAdmin();
+      change.admin.use();
     }
     if (change.clients != null) {
-      change.clients.useForClients();
+      change.clients.use();
     }
     MetricsServer next = change.metrics;
-    if (next != null) {
+    if (next != null || change.metricsEnd) {
       MetricsServer before = ofMetrics;
       ofMetrics = next;
+      if (next != null) {
+        next.accept();
+      }
       if (before != null) {
         before.close();
       }
     }
   }
 
+  /**
+   * TLS of the listeners, before and while it is in use.
+   *
+   * @param ending the port of the metrics, if it closes; it has no TLS after the change
+   */
+  record Tls(
+      ProxyServer.@Nullable TlsChange ofProxy,
+      ListenerTls.Change ofMetrics,
+      @Nullable MetricsServer ending) {
+    void apply() {
+      if (ending != null) {
+        ending.pause();
+      }
+      if (ofProxy != null) {
+        ofProxy.apply();
+      }
+      ofMetrics.apply();
+    }
+
+    void drop() {
+      if (ofProxy != null) {
+        ofProxy.drop();
+      }
+      ofMetrics.drop();
+    }
+  }
+
+  /**
+   * Reads the files of TLS of all listeners. Changes nothing that is in use.
+   *
+   * @throws IllegalArgumentException if a file cannot be used
+   */
+  Tls preparedTls(PointsmanConfig next) {
+    ProxyServer server = proxy;
+    ListenerTls.Change change = tls.prepared(ofMetrics(next), false, TlsProvider.JDK);
+    try {
+      return new Tls(
+          server == null ? null : server.preparedTls(next.proxy().listen(), next.access().tls()),
+          change,
+          next.metrics().enabled() ? null : ofMetrics);
+    } catch (RuntimeException e) {
+      change.drop();
+      throw e;
+    }
+  }
+
+  /** The settings of the metrics port. Their files are not read without the port. */
+  static ServerTlsSettings ofMetrics(PointsmanConfig config) {
+    return config.metrics().enabled() ? config.metrics().tls() : ServerTlsSettings.OFF;
+  }
+
+  /** Releases the earlier TLS, and ends connections that could not connect any longer. */
+  void finish(Tls change) {
+    if (change.ofProxy != null) {
+      change.ofProxy.finish();
+    }
+    change.ofMetrics.finish();
+    if (change.ofMetrics.outdates()) {
+      closeOutdatedOfMetrics();
+    }
+    look();
+  }
+
+  /** Uses the earlier TLS again, and ends connections that were accepted in between. */
+  void undo(Tls change) {
+    if (change.ofProxy != null) {
+      change.ofProxy.undo();
+    }
+    change.ofMetrics.undo();
+    if (change.ofMetrics.outdates()) {
+      closeOutdatedOfMetrics();
+    }
+    if (change.ending != null) {
+      change.ending.accept();
+    }
+  }
+
+  private void closeOutdatedOfMetrics() {
+    MetricsServer open = ofMetrics;
+    if (open != null) {
+      open.closeOutdated();
+    }
+  }
+
+  /** Looks at the files of TLS from here on, if a listener uses it. */
+  void look() {
+    ProxyServer server = proxy;
+    boolean used = tls.enabled() || (server != null && server.usesTls());
+    looks.every(used ? FILES_PAUSE : Duration.ZERO);
+  }
+
+  private void refresh() {
+    if (tls.refresh()) {
+      closeOutdatedOfMetrics();
+    }
+    ProxyServer server = proxy;
+    if (server != null) {
+      server.refreshTls();
+    }
+  }
+
   @Override
   public void close() {
+    looks.close();
     MetricsServer last = ofMetrics;
     if (last != null) {
       last.close();
     }
+    tls.close();
   }
 }

@@ -23,7 +23,7 @@ final class ModelPolicies {
    */
   ModelPolicies(
       PointsmanConfig config,
-      PolicyClasses classes,
+      PolicyClasses.Of classes,
       PolicyParts common,
       Tiers tiers,
       Map<String, PolicyMemory> memories) {

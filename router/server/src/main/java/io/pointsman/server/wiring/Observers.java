@@ -61,7 +61,7 @@ final class Observers {
     this.config = config;
     this.policyNames = policyNames;
     log = new DecisionLog(config.decisions(), ticker, random);
-    activity = new FleetActivity(fleet, config.fleet().maxWorkers(), ticker);
+    activity = new FleetActivity(fleet, fleet.slots(), ticker);
   }
 
   FleetActivity activity() {
@@ -94,8 +94,8 @@ final class Observers {
   /** Reports the insights of the present policies. */
   void measure(EngineAssembly core, RouterMetrics metrics) {
     List<Insight> insights = core.insights();
-    misses = insights.stream().map(Insight::lostHits).toList();
-    metrics.lostHits(misses);
+    misses = insights.stream().map(Insight::cacheMisses).toList();
+    metrics.cacheMisses(misses);
     insightsMeasured |= !insights.isEmpty();
     if (insightsMeasured) {
       // An empty list releases the memory of the policies before.
@@ -115,16 +115,14 @@ final class Observers {
     return requireNonNull(shadow);
   }
 
-  /**
-   * Observes responses only if a policy learns from them; the log alone does not justify reading
-   * them.
-   */
+  /** Compares predictions only if the policy learns from responses. */
   private PolicySetup watched(PolicySetup setup) {
     AnswerLearner compared = predictions;
     PolicySetup counted = setup.with(activity);
-    return setup.answerLearners().isEmpty() || compared == null
-        ? counted.with(log)
-        : counted.withAnswers(compared).withAnswers(log);
+    return (setup.answerLearners().isEmpty() || compared == null
+            ? counted
+            : counted.withAnswers(compared))
+        .withAnswers(log);
   }
 
   /**
@@ -132,9 +130,14 @@ final class Observers {
    *
    * @param policy name of the present policy
    * @param waiting number of requests that wait for admission or a worker
+   * @param decides true if the decision service is on
    */
   void addTo(
-      LocalRoutes.Builder routes, Fleet fleet, Supplier<String> policy, IntSupplier waiting) {
+      LocalRoutes.Builder routes,
+      Fleet fleet,
+      Supplier<String> policy,
+      IntSupplier waiting,
+      boolean decides) {
     OperatorPage.addTo(routes);
     new DecisionsApi(log, policyNames).addTo(routes);
     Shadow second = shadow();
@@ -143,7 +146,7 @@ final class Observers {
             activity,
             () -> misses,
             waiting,
-            new ActivityApi.Parts(policy, second::name, config.decide().enabled()))
+            new ActivityApi.Parts(policy, second::name, decides))
         .addTo(routes);
     new ShadowApi(second::comparison).addTo(routes);
   }

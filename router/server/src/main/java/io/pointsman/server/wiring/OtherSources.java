@@ -26,7 +26,6 @@ final class OtherSources implements AutoCloseable {
   /** Maximum wait for one DNS server. */
   private static final Duration DNS_PATIENCE = Duration.ofSeconds(5);
 
-  private final DisaggSettings disagg;
   private final WorkerSources sources;
   private final EngineTls tls;
   private final Ticker ticker;
@@ -35,6 +34,7 @@ final class OtherSources implements AutoCloseable {
   /** The sources in use. Guarded by this, like the following fields. */
   private DiscoverySettings present = DiscoverySettings.DEFAULTS;
 
+  private DisaggSettings disagg;
   private @Nullable FileWorkers file;
   private @Nullable Rounds looks;
   private @Nullable DnsWorkers dns;
@@ -55,10 +55,16 @@ final class OtherSources implements AutoCloseable {
   /**
    * Uses these sources, in place of earlier ones. The workers of an earlier file stay until the new
    * one can be read.
+   *
+   * @param nextDisagg determines the roles that workers of a file may have
    */
-  synchronized void use(DiscoverySettings next) {
+  synchronized void use(DiscoverySettings next, DisaggSettings nextDisagg) {
     DiscoverySettings before = present;
     present = next;
+    disagg = nextDisagg;
+    if (file != null) {
+      file.use(nextDisagg);
+    }
     if (!next.file().equals(before.file())) {
       closeFile();
       follow(next.file(), before.file().enabled());

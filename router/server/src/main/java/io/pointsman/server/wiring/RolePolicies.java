@@ -1,5 +1,7 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.policy.Learner;
@@ -24,10 +26,13 @@ final class RolePolicies {
   private final PolicyClasses classes;
   private final PolicyParts parts;
   private final PreferredWorkers preferred;
-  private final @Nullable Disaggregation two;
+  private final Disaggregation two;
 
   /** The memories of the policies in use; replaced as a whole. */
   private volatile Memories memories = Memories.empty();
+
+  /** The policies in use; null before the start. */
+  private volatile @Nullable Built present;
 
   /**
    * The memories of the policies of each role.
@@ -64,13 +69,16 @@ final class RolePolicies {
     private final Map<String, String> names;
     private final Memories memories;
     private final Disaggregation.@Nullable Stages stages;
+    private final PolicyClasses.Of classes;
 
     private Built(
         StagePolicies policies,
         Map<String, String> names,
         Memories memories,
-        Disaggregation.@Nullable Stages stages) {
+        Disaggregation.@Nullable Stages stages,
+        PolicyClasses.Of classes) {
       this.policies = policies;
+      this.classes = classes;
       this.names = names;
       this.memories = memories;
       this.stages = stages;
@@ -87,13 +95,10 @@ final class RolePolicies {
   }
 
   /**
-   * @param two prefill and decode on two workers; null if disabled
+   * @param two prefill and decode on two workers
    */
   RolePolicies(
-      PolicyClasses classes,
-      PolicyParts parts,
-      PreferredWorkers preferred,
-      @Nullable Disaggregation two) {
+      PolicyClasses classes, PolicyParts parts, PreferredWorkers preferred, Disaggregation two) {
     this.classes = classes;
     this.parts = parts;
     this.preferred = preferred;
@@ -103,6 +108,7 @@ final class RolePolicies {
   /** True if both configurations have the same policies. */
   static boolean same(PointsmanConfig one, PointsmanConfig other) {
     return one.policy().equals(other.policy())
+        && one.pluginDirectory().equals(other.pluginDirectory())
         && one.policies().equals(other.policies())
         && one.models().equals(other.models())
         && one.tiers().equals(other.tiers())
@@ -116,7 +122,15 @@ final class RolePolicies {
    * @throws IllegalArgumentException if a policy cannot be created
    */
   Built first(PointsmanConfig config) {
-    return built(config, memories);
+    Built first = built(config, memories);
+    present = first;
+    first.classes.hold();
+    return first;
+  }
+
+  /** The policies in use. Call it after {@link #first}. */
+  Built present() {
+    return requireNonNull(present);
   }
 
   /**
@@ -132,10 +146,11 @@ final class RolePolicies {
   /** Keeps the memories of policies that are in use from here on. */
   void use(Built next, PointsmanConfig by) {
     memories = next.memories;
+    next.classes.hold();
+    present().classes.release();
+    present = next;
     preferred.use(by);
-    if (two != null && next.stages != null) {
-      two.use(next.stages);
-    }
+    two.use(next.stages);
   }
 
   /** Learners of earlier policies that a later policy may take over. */
@@ -147,16 +162,18 @@ final class RolePolicies {
 
   private Built built(PointsmanConfig by, Memories learned) {
     Tiers tiers = preferred.of(by);
+    PolicyClasses.Of own = classes.of(by.pluginDirectory());
     PolicyParts ofRegular = parts.remembering(by.policies(), learned.regular);
-    PolicySetup regular = tiers.around(classes.create(by.policy(), ofRegular));
-    ModelPolicies models = new ModelPolicies(by, classes, parts, tiers, learned.ofModels);
-    Disaggregation.Stages stages = two == null ? null : two.prepared(by.disagg());
-    StagePolicies made = ofRoles(by, regular, tiers, learned, stages).with(models.setups());
-    return new Built(made, models.names(), learned, stages);
+    PolicySetup regular = tiers.around(own.create(by.policy(), ofRegular));
+    ModelPolicies models = new ModelPolicies(by, own, parts, tiers, learned.ofModels);
+    Disaggregation.Stages stages = two.prepared(by.disagg());
+    StagePolicies made = ofRoles(by, own, regular, tiers, learned, stages).with(models.setups());
+    return new Built(made, models.names(), learned, stages, own);
   }
 
   private StagePolicies ofRoles(
       PointsmanConfig by,
+      PolicyClasses.Of own,
       PolicySetup regular,
       Tiers tiers,
       Memories learned,
@@ -172,7 +189,7 @@ final class RolePolicies {
     return Disaggregation.policies(
         stages,
         regular,
-        name -> tiers.around(classes.create(name, ofPrefill)),
-        name -> tiers.around(Disaggregation.decodePolicy(stages, name, ofDecode, classes::create)));
+        name -> tiers.around(own.create(name, ofPrefill)),
+        name -> tiers.around(Disaggregation.decodePolicy(stages, name, ofDecode, own::create)));
   }
 }

@@ -3,11 +3,11 @@ package io.pointsman.server.wiring;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.api.admin.ReloadApi;
-import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.MetricsSettings;
 import io.pointsman.control.names.NameWorkers;
+import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +37,6 @@ public final class Router implements AutoCloseable {
   /** Maximum wait for batches after the drain. */
   private static final Duration BATCHES_STOP = Duration.ofSeconds(10);
 
-  private final PointsmanConfig config;
   private final Fleet fleet;
   private final EngineTls tls;
   private final ProxyServer server;
@@ -49,12 +49,10 @@ public final class Router implements AutoCloseable {
 
   private final RouterAssembly assembly;
 
-  /** Null without files and batches. */
-  private final @Nullable BatchService batches;
+  private final Batches batches;
 
   private Router(RouterAssembly assembly, ProxyServer server) {
     this.assembly = assembly;
-    config = assembly.config;
     fleet = assembly.fleet;
     tls = assembly.core.tls;
     control = assembly.control;
@@ -82,16 +80,23 @@ public final class Router implements AutoCloseable {
           assembly.core.watch();
           control.remove(server);
           Router router = new Router(assembly, server);
-          router.startBatches();
+          router.runBatches();
           return router;
         });
   }
 
-  private void startBatches() {
-    if (batches != null) {
-      String host = local(config.proxy().listen().host());
-      batches.start(URI.create(url(scheme(), host, server.port())));
-    }
+  /** Runs batches, with requests to the present address. */
+  private void runBatches() {
+    batches.runAt(ownAddress(), ownCertificate());
+  }
+
+  private URI ownAddress() {
+    String host = local(assembly.config.proxy().listen().host());
+    return URI.create(url(scheme(), host, server.port()));
+  }
+
+  private String ownCertificate() {
+    return assembly.config.proxy().listen().tls().certificateFile();
   }
 
   /** A host at which this machine reaches a port that listens on {@code host}. */
@@ -103,19 +108,13 @@ public final class Router implements AutoCloseable {
     };
   }
 
-  private void stopBatches() {
-    if (batches != null) {
-      batches.stop();
-    }
-  }
-
   /** The base URL for clients. */
   public String url() {
     return url(scheme(), assembly.config.proxy().listen().host(), server.port());
   }
 
   private String scheme() {
-    return scheme(config.proxy().listen().tls());
+    return scheme(assembly.config.proxy().listen().tls());
   }
 
   private static String scheme(ServerTlsSettings tls) {
@@ -150,42 +149,87 @@ public final class Router implements AutoCloseable {
    * @param before the present configuration
    * @throws IllegalArgumentException with the reason, if the router needs a restart or a value
    *     cannot be used
-   * @throws IllegalStateException if there is no room for all workers, or if the router stops
+   * @throws ReloadFailedException if a part fails, for example because there is no room for all
+   *     workers, or if the router stops
    */
-  public synchronized void change(PointsmanConfig before, PointsmanConfig next) {
-    if (draining.get()) {
-      throw new IllegalStateException("the router stops");
-    }
-    if (!before.canBecome(next)) {
-      throw new IllegalArgumentException("configuration: needs a restart");
-    }
-    boolean samePolicies = RolePolicies.same(before, next);
-    RouterAssembly.Prepared change = assembly.prepared(next, samePolicies);
-    try {
-      // Before the workers, because a new worker may accept only the new key or certificate.
-      change.core().tls().apply();
-      assembly.useEngineKeys(next, server);
-      configureWorkers(before.workers(), next.workers());
-    } catch (RuntimeException e) {
-      takeBack(before, change, e);
-      throw e;
-    }
+  public void change(PointsmanConfig before, PointsmanConfig next) {
+    change(before, next, List.of());
+  }
+
+  /**
+   * Changes to another configuration at run time, together with parts outside of the router.
+   *
+   * @param others come into force with the router's parts, or are dropped
+   */
+  public void change(PointsmanConfig before, PointsmanConfig next, List<ChangePart> others) {
+    change(before, next, others, part -> part);
+  }
+
+  /**
+   * Changes to another configuration at run time.
+   *
+   * @param around gives the part to use in place of each part
+   */
+  synchronized void change(
+      PointsmanConfig before,
+      PointsmanConfig next,
+      List<ChangePart> others,
+      UnaryOperator<ChangePart> around) {
     String addresses = addresses();
-    assembly.use(next, change, server);
+    ConfigChange change =
+        ConfigChange.prepared(
+            around,
+            made -> {
+              others.forEach(made::add);
+              refuse(before, next);
+              assembly.prepare(made, next, server);
+              prepareWorkers(made, before, next);
+              assembly.core.prepareSources(made, before, next);
+              assembly.prepareListeners(made, next);
+              assembly.core.prepareIndex(made, next);
+              made.add(ChangePart.last("requests of batches", () -> {}, this::runBatches));
+              made.add(ChangePart.last("earlier batches", () -> {}, batches::awaitRelease));
+            });
+    RoutingEngine engine = assembly.routing();
+    engine.anyServesWhole(before.disagg().enabled() && !next.disagg().enabled());
+    try {
+      change.apply();
+    } finally {
+      engine.anyServesWhole(false);
+    }
     if (!addresses().equals(addresses)) {
       log.info("the router listens on {}", addresses());
     }
   }
 
-  private void takeBack(
-      PointsmanConfig before, RouterAssembly.Prepared change, RuntimeException reason) {
-    try {
-      assembly.useEngineKeys(before, server);
-    } catch (RuntimeException e) {
-      reason.addSuppressed(e);
-    } finally {
-      assembly.drop(change);
+  /**
+   * Copy with the maximum number of workers that this router has room for. A router that started
+   * with a higher maximum than now can raise it again.
+   */
+  public PointsmanConfig withSlots(PointsmanConfig config) {
+    return config.withFleet(config.fleet().withMaxWorkers(fleet.slots()));
+  }
+
+  private void refuse(PointsmanConfig before, PointsmanConfig next) {
+    if (draining.get()) {
+      throw new IllegalStateException("the router stops");
     }
+    if (!withSlots(before).canBecome(next)) {
+      throw new IllegalArgumentException("configuration: needs a restart");
+    }
+  }
+
+  /** After the keys and certificates, because a new worker may accept only the new ones. */
+  private void prepareWorkers(ConfigChange change, PointsmanConfig before, PointsmanConfig next) {
+    ConfiguredWorkers workers = new ConfiguredWorkers(fleet, assembly.core.sources);
+    change.add(
+        "workers",
+        () -> configureWorkers(workers, before.workers(), next.workers()),
+        () -> {
+          workers.undo();
+          configured.set(List.copyOf(before.workers()));
+          nameWorkers.configure(before.workers());
+        });
   }
 
   private String addresses() {
@@ -201,17 +245,21 @@ public final class Router implements AutoCloseable {
 
   /**
    * Replaces the configured workers {@code before} by {@code next} at run time. A worker that was
-   * removed through the API is added again, and one with other settings is replaced. Both get
-   * traffic after their first good probe. Workers added by others stay; requests on removed workers
-   * continue to their end.
+   * removed through the API is added again; it gets traffic after its first good probe. One with
+   * other settings is replaced, and gets traffic at once if its engine served before. Workers added
+   * by others stay; requests on removed workers continue to their end.
    *
    * @throws IllegalStateException if there is no room for all; nothing is changed in this case
    * @throws IllegalArgumentException if a file for TLS cannot be used; nothing is changed
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
+    configureWorkers(new ConfiguredWorkers(fleet, assembly.core.sources), before, next);
+  }
+
+  private void configureWorkers(
+      ConfiguredWorkers workers, List<WorkerSpec> before, List<WorkerSpec> next) {
     tls.prepare(next);
-    new ConfiguredWorkers(fleet, assembly.core.sources)
-        .change(NameWorkers.single(before), NameWorkers.single(next));
+    workers.change(NameWorkers.single(before), NameWorkers.single(next));
     configured.set(List.copyOf(next));
     nameWorkers.configure(next);
   }
@@ -250,7 +298,7 @@ public final class Router implements AutoCloseable {
   public void close() {
     if (drains()) {
       // Beside the drain, because a batch may take seconds to stop.
-      Thread batchesStop = Thread.ofPlatform().name("stop-batches").start(this::stopBatches);
+      Thread batchesStop = Thread.ofPlatform().name("stop-batches").start(batches::stop);
       server.close();
       join(batchesStop);
       OpenedParts.closeAll(control);

@@ -3,18 +3,12 @@ package io.pointsman.server.wiring;
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
-import io.pointsman.api.admin.EngineIds;
-import io.pointsman.api.admin.HealthApi;
 import io.pointsman.api.admin.KeyValidation;
 import io.pointsman.api.admin.Membership;
 import io.pointsman.api.admin.ModelCards;
 import io.pointsman.api.admin.ReloadApi;
-import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
-import io.pointsman.config.settings.TracingSettings;
-import io.pointsman.config.settings.WorkerNetworks;
-import io.pointsman.control.health.Rounds;
 import io.pointsman.control.health.WakeOnDemand;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -28,30 +22,25 @@ import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.observe.logging.RequestLines;
+import io.pointsman.observe.metrics.OtherNames;
 import io.pointsman.observe.metrics.RouterMetrics;
-import io.pointsman.observe.tracing.Tracing;
+import io.pointsman.pd.execution.ChangingHandlers;
 import io.pointsman.pd.execution.PdContext;
-import io.pointsman.pd.execution.PdHandlers;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.ProxySettings;
-import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.local.CallerCheck;
-import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.local.WorkerPins;
+import io.pointsman.proxy.local.ServedPaths;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
-import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
-import io.pointsman.proxy.telemetry.RequestTracer;
-import io.pointsman.proxy.tls.ServerTls;
-import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.ListenerTls;
 import io.pointsman.proxy.tls.TlsProvider;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -60,23 +49,22 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The parts of a router before it runs. */
+/**
+ * The parts of a router before it runs. The constructor builds those without a listener, and {@link
+ * #openProxy} the others. It is long because it is the one place that connects the parts. Only
+ * {@link RouterRoutes} knows this class, because the routes read many parts.
+ */
 final class RouterAssembly {
   private static final Logger log = LoggerFactory.getLogger(Router.class);
 
   /** Maximum number of workers with labels in a message. */
   private static final int MOST_LABELS = 4;
-
-  /** Pause between two looks at files that may change. */
-  private static final Duration FILES_PAUSE = Duration.ofSeconds(1);
 
   volatile PointsmanConfig config;
   final AtomicBoolean draining = new AtomicBoolean();
@@ -90,16 +78,16 @@ final class RouterAssembly {
   final RandomSource random;
   final RouterMetrics metrics;
   final ModelCards cards;
-  private final RequestTracer tracer;
+  private final Traces traces;
   final Observers observers;
   final BodyChanges changes;
   final Membership membership;
 
-  /** Null without files and batches. */
-  @Nullable BatchService batches;
+  /** Files and batches. */
+  final Batches batches = new Batches(this::holderNamed);
 
-  /** Null if clients cannot choose engines. */
-  final @Nullable EngineIds engineIds;
+  /** The address where HAProxy asks by SPOE. */
+  final SpoeListeners spoe = new SpoeListeners();
 
   final String version;
 
@@ -109,8 +97,8 @@ final class RouterAssembly {
   /** Null before the proxy is open. */
   private volatile @Nullable ProxyServer proxy;
 
-  /** Null before the routes are built. */
-  @Nullable HealthApi health;
+  /** Null before the proxy is open. */
+  private @Nullable RouterRoutes routes;
 
   /** Null before all are open. */
   @Nullable Listeners listeners;
@@ -118,17 +106,11 @@ final class RouterAssembly {
   /** Null before the proxy is open. */
   private @Nullable CallerKeys keys;
 
-  /** Receives changed settings of traces. */
-  private Consumer<TracingSettings> traced = _ -> {};
-
   /** The limit on clients of a configuration without one, from the descriptors at the start. */
   private int defaultConnections;
 
   /** Null before the proxy is open. */
   private @Nullable RequestLines lines;
-
-  /** Makes the admin paths of a configuration; null before the proxy is open. */
-  private @Nullable Function<PointsmanConfig, AdminPaths> admin;
 
   final AtomicReference<Map<String, String>> dynamicConfig = new AtomicReference<>(Map.of());
   private final AtomicBoolean sessionsMeasured = new AtomicBoolean();
@@ -143,17 +125,25 @@ final class RouterAssembly {
     fleet = core.fleet;
     ticker = core.ticker;
     random = core.random;
-    int maxWorkers = config.fleet().maxWorkers();
-    metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
+    metrics = new RouterMetrics(fleet, this::policyOf, fleet.slots(), ticker, version);
     metrics.policiesOfModels(core.modelPolicies);
     metrics.expect(config.engine().expectedModels());
     cards = new ModelCards(fleet);
     core.onModels(cards::learned);
-    tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
+    traces =
+        new Traces(
+            () -> this.config.policy(),
+            instance(),
+            version,
+            ticker,
+            counts -> metrics.spans(counts::exported, counts::failed, counts::dropped));
+    control.push(traces);
+    traces.prepared(config.tracing()).apply();
+    control.push(spoe);
+    control.push(batches);
     changes = new BodyChanges(config);
     core.onNames(metrics::expect, changes::discovered);
     this.version = version;
-    engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
     observers = new Observers(config, fleet, this::policyOf, ticker, random);
     membership =
         new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep, core.origins);
@@ -170,16 +160,6 @@ final class RouterAssembly {
   String policyOf(Role role, @Nullable String model) {
     String ofRole = policyOf(role);
     return role == Role.REGULAR ? ModelPolicies.name(core.modelPolicies, model, ofRole) : ofRole;
-  }
-
-  /** Only this method loads the classes for tracing. */
-  private Tracing tracing(String version) {
-    Tracing tracing =
-        Tracing.start(config.tracing(), () -> config.policy(), instance(), version, ticker);
-    control.push(tracing);
-    traced = tracing::use;
-    metrics.spans(tracing::exported, tracing::failed, tracing::dropped);
-    return tracing;
   }
 
   private static String instance() {
@@ -203,27 +183,27 @@ final class RouterAssembly {
     keys = ofCallers;
     control.push(ofCallers);
     PromptListener prompts = core.prompts(metrics::kvTokens);
-    RouterRoutes routes = new RouterRoutes(this);
-    LocalRoutes ofClients = routes.forClients(name -> ofCallers.present().ring().holderNamed(name));
-    LocalRoutes ofAdmin = routes.forAdministrators(engine, ofCallers.callers(), prompts);
-    admin = by -> RouterRoutes.admin(by, ofCallers.present(), ofAdmin, ofClients);
+    RouterRoutes answered = new RouterRoutes(this, engine, ofCallers, prompts);
+    routes = answered;
+    batches.open(config);
+    ServedPaths paths = answered.by(config, ofCallers.present(), batches.present());
+    spoe.open(config.decide().spoeAddress());
     ProxyContext context =
         new ProxyContext(
             engine,
             config.affinity(),
-            ofClients,
-            admin.apply(config),
+            paths,
             callers(ofCallers.present()),
             listener(),
-            tracer,
+            traces,
             prompts,
             changes,
-            engineIds == null ? WorkerPins.NONE : engineIds,
             ticker,
             random,
             core.names,
             core.tls,
-            two == null ? PlainHandlers::new : courses(two, engine));
+            handlers(two, engine),
+            core.router);
     ProxySettings settings = DefaultConnectionLimit.in(config.proxy());
     defaultConnections =
         DefaultConnectionLimit.in(
@@ -235,9 +215,6 @@ final class RouterAssembly {
     proxy = server;
     openAdmin(server);
     core.scheduling.prefer(server);
-    if (config.proxy().listen().tls().enabled() || config.access().tls().enabled()) {
-      control.push(Rounds.start("tls-files", FILES_PAUSE, server::refreshTls));
-    }
     measure(server);
     core.listen(metrics::kvEvents);
     return server;
@@ -245,13 +222,17 @@ final class RouterAssembly {
 
   /** The check of clients, which also knows the requests of batches. */
   private CallerCheck callers(RouterKeys by) {
-    BatchService own = batches;
-    return own == null ? by.callers() : own.around(by.callers());
+    return batches.around(by.callers());
+  }
+
+  private @Nullable KeyHolder holderNamed(String name) {
+    return requireNonNull(keys).present().ring().holderNamed(name);
   }
 
   private ProxyListener listener() {
     ProxyListener counted = observers.activity().around(metrics.proxyListener());
-    ProxyListener all = new WakingListener(counted, wakes(), () -> config.wakeSleeping());
+    ProxyListener known = new MissingModels(counted, core.prober);
+    ProxyListener all = new WakingListener(known, wakes(), () -> config.wakeSleeping());
     // The policies and their sessions may change at run time.
     ProxyListener measured =
         new SessionEnds(all, id -> core.policies.sessions().forEach(table -> table.finish(id)));
@@ -276,17 +257,17 @@ final class RouterAssembly {
     return opened == null ? 0 : opened.queued() + opened.deferred();
   }
 
-  private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
-    Supplier<PdContext> contexts =
-        two.plane(
+  private RequestHandlerFactory handlers(Disaggregation two, RoutingEngine engine) {
+    Supplier<@Nullable PdContext> contexts =
+        two.builtIn(
             engine,
             metrics.splitListener(),
             config.affinity(),
             () -> config.proxy().headers().workerHeader(),
             random,
-            this::labels);
-    metrics.splitWaiting(() -> contexts.get().room().waiting());
-    return state -> new PdHandlers(state, contexts);
+            this::labels,
+            metrics::splitWaiting);
+    return state -> new ChangingHandlers(state, contexts);
   }
 
   /** Labels by which an operator finds the workers of a role. */
@@ -313,13 +294,17 @@ final class RouterAssembly {
         .discovery(core.sources, core.discovery)
         .bodies(server.bodies());
     metrics.kvIndex(core.knowledge.index());
-    if (config.metrics().vllmRouterNames()) {
-      metrics.withVllmRouterNames(() -> config.policies().affinity() != SessionAffinity.Mode.OFF);
-    }
-    if (config.metrics().likeProductionStack()) {
-      metrics.withProductionStackNames();
-    }
+    metrics.use(otherNames(config));
     measurePolicies();
+  }
+
+  /** None without a page of metrics. */
+  private OtherNames otherNames(PointsmanConfig by) {
+    boolean shown = by.metrics().enabled();
+    return metrics.otherNames(
+        shown && by.metrics().vllmRouterNames(),
+        shown && by.metrics().likeProductionStack(),
+        () -> config.policies().affinity() != SessionAffinity.Mode.OFF);
   }
 
   private void measurePolicies() {
@@ -339,103 +324,133 @@ final class RouterAssembly {
   }
 
   /**
-   * The parts of a changed configuration that can fail, before it is applied.
-   *
-   * @param core those of the part that chooses workers
-   * @param keys keys of callers; the same object if they are unchanged
-   * @param shadow the shadow policy; the same object if it is unchanged, null if there is none
-   * @param listeners listeners at other addresses
-   */
-  record Prepared(
-      EngineChange core,
-      RouterKeys keys,
-      Shadow.@Nullable Compared shadow,
-      Listeners.Change listeners) {}
-
-  /**
-   * Prepares a change. Changes nothing.
+   * Adds the parts of another configuration. Changes nothing that is in use. Parts that can be
+   * undone with all their state are first, and parts that cannot fail are last.
    *
    * @throws IllegalArgumentException if a policy, a cluster, an address, or a file or variable of
    *     keys cannot be used
    */
-  Prepared prepared(PointsmanConfig next, boolean samePolicies) {
-    RouterKeys ofCallers = requireNonNull(keys).prepared(config, next);
-    Shadow.Compared shadow = null;
-    EngineChange ofCore = null;
-    try {
-      shadow = observers.shadow().prepared(next);
-      ofCore = core.prepared(next, samePolicies);
-      return new Prepared(
-          ofCore, ofCallers, shadow, requireNonNull(listeners).prepared(config, next));
-    } catch (RuntimeException e) {
-      if (ofCore != null) {
-        ofCore.drop();
-      }
-      observers.shadow().drop(shadow);
-      requireNonNull(keys).drop(ofCallers);
-      throw e;
+  void prepare(ConfigChange change, PointsmanConfig next, ProxyServer server) {
+    PointsmanConfig before = config;
+    server.refuseBacklog(next.proxy().listen());
+    CallerKeys ofCallers = requireNonNull(keys);
+    RouterKeys keysBefore = ofCallers.present();
+    RouterKeys keysNext = ofCallers.prepared(before, next);
+    change.add(
+        ChangePart.of(
+                "keys of callers", () -> ofCallers.use(keysNext), () -> ofCallers.use(keysBefore))
+            .releasing(() -> ofCallers.drop(keysNext), () -> ofCallers.drop(keysBefore)));
+    core.prepareSettings(change, before, next);
+    Listeners opened = requireNonNull(listeners);
+    Listeners.Tls tls = opened.preparedTls(next);
+    change.add(
+        ChangePart.of("tls", tls::apply, () -> opened.undo(tls))
+            .releasing(tls::drop, () -> opened.finish(tls)));
+    change.add(
+        "keys for engines", () -> useEngineKeys(next, server), () -> useEngineKeys(before, server));
+    change.add("settings", () -> useSettings(next), () -> useSettings(before));
+    change.open("decide.spoe-address", () -> spoe.prepared(next.decide().spoeAddress()));
+    change.add(ChangePart.of("tracing", traces.prepared(next.tracing())));
+    preparePolicies(change, before, next);
+    prepareObservers(change, next);
+    Batches.Change files = change.open("batch", () -> batches.prepared(next));
+    ServedPaths paths = requireNonNull(routes).by(next, keysNext, files.service());
+    RoutingEngine routing = requireNonNull(engine);
+    RoutingEngine.InForce routingBefore = routing.inForce();
+    ProxyServer.InForce serverBefore = server.inForce();
+    change.add(
+        "requests",
+        () -> useForRequests(next, paths, keysNext, server),
+        () -> {
+          routing.restore(routingBefore);
+          server.restore(serverBefore);
+        });
+  }
+
+  /** The engine that decides about requests. */
+  RoutingEngine routing() {
+    return requireNonNull(engine);
+  }
+
+  /** Adds the listeners of another configuration, which come into force after all other parts. */
+  void prepareListeners(ConfigChange change, PointsmanConfig next) {
+    PointsmanConfig before = config;
+    Listeners opened = requireNonNull(listeners);
+    Listeners.Addresses addresses = opened.prepared(before, next);
+    change.add(
+        ChangePart.last(
+            "listeners",
+            addresses::drop,
+            () -> {
+              opened.use(addresses);
+              if (!before.access().equals(next.access())) {
+                warnOf(next.access());
+              }
+            }));
+  }
+
+  private void preparePolicies(ConfigChange change, PointsmanConfig before, PointsmanConfig next) {
+    RolePolicies.Built rebuilt = core.rebuilt(before, next);
+    if (rebuilt != null) {
+      RolePolicies.Built present = core.builtPolicies();
+      change.add("policies", () -> use(rebuilt, next), () -> use(present, before));
     }
   }
 
-  /** Drops a change that is not applied. */
-  void drop(Prepared change) {
-    change.listeners.drop();
-    change.core.drop();
-    observers.shadow().drop(change.shadow);
-    requireNonNull(keys).drop(change.keys);
+  private void prepareObservers(ConfigChange change, PointsmanConfig next) {
+    Shadow shadow = observers.shadow();
+    Shadow.Compared before = shadow.present();
+    Shadow.Compared compared = shadow.prepared(next);
+    change.add(
+        ChangePart.of("shadow-policy", () -> shadow.use(compared), () -> shadow.use(before))
+            .releasing(() -> shadow.drop(compared), () -> shadow.drop(before)));
+    change.open("capture", () -> core.captures.prepared(next.capture()));
+    OtherNames namesBefore = metrics.otherNames();
+    OtherNames names = otherNames(next);
+    change.add("metrics", () -> metrics.use(names), () -> metrics.use(namesBefore));
   }
 
   /** Uses the keys for engines in everything that is sent from here on. */
-  void useEngineKeys(PointsmanConfig by, ProxyServer server) {
+  private void useEngineKeys(PointsmanConfig by, ProxyServer server) {
     core.client.use(by.controlKeys());
     server.useKeys(by.proxy().upstream().keys());
   }
 
-  /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
-  void use(PointsmanConfig next, Prepared change, ProxyServer server) {
-    RolePolicies.Built rebuilt = change.core.policies();
-    AccessSettings accessBefore = config.access();
-    config = next;
-    requireNonNull(keys).use(change.keys);
-    BatchService ownBatches = batches;
-    if (ownBatches != null) {
-      ownBatches.useKey(next.batch().apiKey());
-    }
-    changes.use(next);
-    fleet.configure(next.fleet());
-    core.origins.use(
-        new WorkerNetworks(next.access().workerNetworks()), next.access().keyOrigins());
-    core.prober.configure(next.probes());
-    metrics.expect(next.engine().expectedModels());
-    core.follow(next, change.core);
-    membership.use(next.admin());
-    traced.accept(next.tracing());
-    observers.log().use(next.decisions());
-    requireNonNull(lines).use(next.log());
-    if (core.two != null) {
-      core.two.use(next.affinity());
-    }
-    RoutingEngine routing = requireNonNull(engine);
-    if (rebuilt != null) {
-      core.use(rebuilt, next);
-      metrics.policiesChanged();
-      metrics.policiesOfModels(rebuilt.names());
-      observers.measure(core, metrics);
-      measurePolicies();
-    }
-    observers.shadow().use(change.shadow);
-    routing.use(
-        core.captures.around(observers.watched(core.policies)), next.engine(), core.keptLearners());
+  /** Uses the settings that have no resources. */
+  private void useSettings(PointsmanConfig by) {
+    config = by;
+    batches.use(by.batch());
+    changes.use(by);
+    metrics.expect(by.engine().expectedModels());
+    membership.use(by.admin(), by.disagg());
+    observers.log().use(by.decisions());
+    requireNonNull(lines).use(by.log());
+  }
+
+  private void use(RolePolicies.Built built, PointsmanConfig by) {
+    // Metrics name policies as the configuration does.
+    config = by;
+    core.use(built, by);
+    metrics.policiesChanged();
+    metrics.policiesOfModels(built.names());
+    observers.measure(core, metrics);
+    measurePolicies();
+  }
+
+  /** Uses the policies, with their observers, and the settings of requests. */
+  private void useForRequests(
+      PointsmanConfig next, ServedPaths paths, RouterKeys ofCallers, ProxyServer server) {
+    requireNonNull(engine)
+        .use(
+            core.captures.around(observers.watched(core.policies)),
+            next.engine(),
+            core.keptLearners());
     // The start has computed a part of the listener's settings.
     server.use(
         next.proxy().withListen(listen(next.proxy().listen(), server.listen())),
         next.affinity(),
-        requireNonNull(admin).apply(next),
-        callers(change.keys));
-    requireNonNull(listeners).use(change.listeners);
-    if (!accessBefore.equals(next.access())) {
-      warnOf(next.access());
-    }
+        paths,
+        callers(ofCallers));
   }
 
   /** The settings of the listener in force, with the changes of {@code next}. */
@@ -477,28 +492,18 @@ final class RouterAssembly {
     }
   }
 
-  /** TLS of the metrics port, which follows changed files; null in clear text. */
-  private @Nullable ServerTls tlsOfMetrics() {
-    ServerTlsSettings settings = config.metrics().tls();
-    if (!settings.enabled() || !config.metrics().enabled()) {
-      return null;
-    }
-    ServerTls opened = ServerTls.open("metrics-tls", settings, false, TlsProvider.JDK);
-    control.push(Rounds.start("metrics-tls-files", FILES_PAUSE, opened::refresh));
-    return opened;
-  }
-
   /** Opens the port of the metrics, if they are enabled. */
   void openMetrics() throws IOException {
     Listeners opened =
         new Listeners(
             metrics,
-            requireNonNull(health),
-            tlsOfMetrics(),
+            requireNonNull(routes).health(),
+            ListenerTls.open("metrics-tls", Listeners.ofMetrics(config), false, TlsProvider.JDK),
             () -> config.proxy().listen().hostNames());
     control.push(opened);
     opened.follow(requireNonNull(proxy));
     opened.openMetrics(config.metrics());
+    opened.look();
     listeners = opened;
   }
 }

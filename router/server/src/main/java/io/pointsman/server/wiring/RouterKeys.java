@@ -88,8 +88,12 @@ record RouterKeys(CallerCheck callers, KeyRing ring, @Nullable Rounds watch)
     }
   }
 
-  /** The check of calls to the admin paths. */
-  AdminGuard guard(AccessSettings access) {
+  /**
+   * The check of calls to the admin paths.
+   *
+   * @param clientHost address of the client port
+   */
+  AdminGuard guard(AccessSettings access, String clientHost) {
     boolean reachable = !AccessSettings.isLocal(access.host()) || access.onClientPort();
     boolean closed = !ring.equals(KeyRing.NONE) && reachable && !access.insecure();
     if (closed && access.adminKey().isEmpty() && !ring.guards(KeyRole.ADMIN)) {
@@ -97,6 +101,11 @@ record RouterKeys(CallerCheck callers, KeyRing ring, @Nullable Rounds watch)
           "auth.keys-file, auth.keys-env: no key with role admin; the admin paths refuse every"
               + " call");
     }
-    return new AdminGuard(access.names(), access.adminKey(), access.planeKey(), ring, closed);
+    AdminGuard guard =
+        new AdminGuard(
+            access.names(), access.adminKey(), access.planeKey(), ring, closed, access.mutualTls());
+    boolean onListener = !access.insecure() || AccessSettings.isLocal(access.host());
+    boolean onClientPort = !access.insecure() || AccessSettings.isLocal(clientHost);
+    return guard.onlyNear(onListener, onClientPort);
   }
 }

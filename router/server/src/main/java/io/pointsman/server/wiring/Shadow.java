@@ -36,14 +36,19 @@ final class Shadow implements AutoCloseable {
   static final class Compared {
     private final PointsmanConfig by;
     private final ShadowPolicy policy;
+    private final PolicyClasses.Of classes;
     private @Nullable Rounds rounds;
 
-    private Compared(PointsmanConfig by, ShadowPolicy policy) {
+    private Compared(PointsmanConfig by, ShadowPolicy policy, PolicyClasses.Of classes) {
+      this.classes = classes;
       this.by = by;
       this.policy = policy;
     }
 
     private void begin() {
+      if (rounds != null) {
+        return;
+      }
       rounds = Rounds.start("shadow-policy", PAUSE, policy::work);
     }
 
@@ -76,24 +81,29 @@ final class Shadow implements AutoCloseable {
     if (next.shadowPolicy().equals(ShadowApi.NONE)) {
       return null;
     }
-    return present != null && same(present.by, next) ? present : new Compared(next, created(next));
+    if (present != null && same(present.by, next)) {
+      return present;
+    }
+    PolicyClasses.Of classes = core.classes.of(next.pluginDirectory());
+    return new Compared(next, created(next, classes), classes);
   }
 
   private static boolean same(PointsmanConfig one, PointsmanConfig other) {
     return one.shadowPolicy().equals(other.shadowPolicy())
+        && one.pluginDirectory().equals(other.pluginDirectory())
         && one.policy().equals(other.policy())
         && one.policies().equals(other.policies())
         && one.tiers().equals(other.tiers())
         && one.engine().equals(other.engine())
-        && one.fleet().equals(other.fleet());
+        && one.fleet().withMaxWorkers(1).equals(other.fleet().withMaxWorkers(1));
   }
 
-  private ShadowPolicy created(PointsmanConfig by) {
+  private ShadowPolicy created(PointsmanConfig by, PolicyClasses.Of classes) {
     String name = by.shadowPolicy();
     CostSettings cost = by.policies().cost();
     ShadowPolicy.Maker maker =
         (copy, own) ->
-            new PreferredWorkers(copy, own.random()).of(by).around(core.classes.create(name, own));
+            new PreferredWorkers(copy, own.random()).of(by).around(classes.create(name, own));
     return new ShadowPolicy(
         core.fleet,
         by.fleet(),
@@ -103,20 +113,26 @@ final class Shadow implements AutoCloseable {
         cost.withMaxBytes(Math.min(cost.maxBytes(), MODEL_BYTES)));
   }
 
-  /** Drops a comparison from {@link #prepared} that is not used. */
-  void drop(@Nullable Compared prepared) {
-    if (prepared != null && prepared != running) {
-      prepared.close();
+  /** Ends a comparison that is not in use, or not any longer. */
+  void drop(@Nullable Compared other) {
+    if (other != null && other != running) {
+      other.close();
     }
   }
 
-  /** Compares from here on with this one. {@link #around} then gives other policies. */
+  /** The comparison in use; null without a shadow policy. */
+  @Nullable Compared present() {
+    return running;
+  }
+
+  /**
+   * Compares from here on with this one. {@link #around} then gives other policies. The caller
+   * drops the others.
+   */
   synchronized void use(@Nullable Compared next) {
     Compared before = running;
-    if (next == before) {
-      return;
-    }
     if (next != null) {
+      next.classes.hold();
       next.begin();
       if (!measured) {
         measured = true;
@@ -125,7 +141,7 @@ final class Shadow implements AutoCloseable {
     }
     running = next;
     if (before != null) {
-      before.close();
+      before.classes.release();
     }
   }
 
@@ -157,6 +173,8 @@ final class Shadow implements AutoCloseable {
 
   @Override
   public void close() {
+    Compared last = running;
     use(null);
+    drop(last);
   }
 }

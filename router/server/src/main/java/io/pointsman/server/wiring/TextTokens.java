@@ -37,12 +37,12 @@ final class TextTokens implements TokenKeys, PromptListener, AutoCloseable {
 
   private BiConsumer<TokenTally, Supplier<@Nullable KnownTexts>> measure = (_, _) -> {};
 
-  /** What the queries need, and their results. */
+  /** Inputs of the queries, and their results. */
   private record Asked(
       TokenSettings settings, KnownTexts texts, TokenKeys unseen, TokenAsker asker) {}
 
   /**
-   * @param index the index whose KV events are compared with token ids
+   * @param index the index with the KV events that are compared with token ids
    * @param readers compute the routing keys of the beginnings of prompts
    */
   TextTokens(
@@ -59,29 +59,78 @@ final class TextTokens implements TokenKeys, PromptListener, AutoCloseable {
     measure = receiver;
   }
 
+  /** Queries by other settings, before they begin. */
+  final class Change implements Replacement {
+    private final @Nullable TokenSettings settings;
+    private final @Nullable Asked before = asked;
+    private @Nullable Asked begun;
+
+    private Change(@Nullable TokenSettings settings) {
+      this.settings = settings;
+    }
+
+    private boolean same() {
+      return settings == null ? before == null : before != null && settings.equals(before.settings);
+    }
+
+    /**
+     * Queries by the settings from here on. The ids that are known stay, unless their memory gets
+     * another bound.
+     */
+    @Override
+    public void apply() {
+      if (!same()) {
+        begun = settings == null ? null : begun(settings, before);
+        asked = begun;
+      }
+    }
+
+    /** Queries by the earlier settings again. */
+    @Override
+    public void undo() {
+      asked = before;
+    }
+
+    /** Ends the queries that are not in use. */
+    @Override
+    public void drop() {
+      Asked last = begun;
+      if (last != null) {
+        last.asker.close();
+      }
+    }
+
+    /** Ends the earlier queries. */
+    @Override
+    public void finish() {
+      if (!same() && before != null) {
+        before.asker.close();
+      }
+    }
+  }
+
   /**
-   * Queries by these settings from here on. The ids that are known stay, unless their memory gets
-   * another bound.
+   * A change of the queries.
    *
    * @param next null: no queries
    */
-  synchronized void use(@Nullable TokenSettings next) {
-    Asked before = asked;
-    if (next == null ? before == null : before != null && next.equals(before.settings)) {
-      return;
-    }
-    if (next == null) {
-      asked = null;
-    } else {
-      KnownTexts texts =
-          before != null && before.settings.maxBytes() == next.maxBytes()
-              ? before.texts
-              : new KnownTexts(next.maxBytes(), ticker);
-      asked = new Asked(next, texts, texts.unseen(), started(next, texts));
-    }
-    if (before != null) {
-      before.asker.close();
-    }
+  synchronized Change prepared(@Nullable TokenSettings next) {
+    return new Change(next);
+  }
+
+  /** Queries by these settings from here on. */
+  void use(@Nullable TokenSettings next) {
+    Change change = prepared(next);
+    change.apply();
+    change.finish();
+  }
+
+  private synchronized Asked begun(TokenSettings next, @Nullable Asked before) {
+    KnownTexts texts =
+        before != null && before.settings.maxBytes() == next.maxBytes()
+            ? before.texts
+            : new KnownTexts(next.maxBytes(), ticker);
+    return new Asked(next, texts, texts.unseen(), started(next, texts));
   }
 
   private TokenAsker started(TokenSettings settings, KnownTexts texts) {

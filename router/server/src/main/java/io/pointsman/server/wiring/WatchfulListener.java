@@ -5,17 +5,18 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.observe.logging.RefusalJournal;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Triggers probes of failing workers, logs failures of policies, and selects decisions to be
- * explained.
+ * Triggers probes of failing workers, logs failures of policies and refusals, and selects decisions
+ * to be explained.
  */
 final class WatchfulListener implements EngineListener {
   private static final Logger log = LoggerFactory.getLogger(WatchfulListener.class);
@@ -23,14 +24,17 @@ final class WatchfulListener implements EngineListener {
   private final EngineListener next;
   private final Prober prober;
   private final BooleanSupplier draws;
+  private final RefusalJournal refusals;
 
   /**
    * @param draws returns true if the next decision is in the random sample
    */
-  WatchfulListener(EngineListener next, Prober prober, BooleanSupplier draws) {
+  WatchfulListener(
+      EngineListener next, Prober prober, BooleanSupplier draws, RefusalJournal refusals) {
     this.next = next;
     this.prober = prober;
     this.draws = draws;
+    this.refusals = refusals;
   }
 
   @Override
@@ -39,17 +43,18 @@ final class WatchfulListener implements EngineListener {
   }
 
   @Override
-  public void routed(RoutingRequest request, Lease lease) {
+  public void routed(RoutingRequest request, LeaseView lease) {
     next.routed(request, lease);
   }
 
   @Override
   public void rejected(RoutingRequest request, RejectReason reason) {
+    refusals.rejected(request, reason);
     next.rejected(request, reason);
   }
 
   @Override
-  public void settled(Lease lease, Outcome outcome) {
+  public void settled(LeaseView lease, Outcome outcome) {
     if (outcome instanceof Outcome.Failed(Failure failure, boolean _)
         && warrantsProbe(failure, lease.worker())) {
       prober.suspect(lease.worker());

@@ -40,7 +40,7 @@ class PackagesPageTest {
   private static final Pattern CODE = Pattern.compile("\\{@(?:code|link|linkplain) ([^}]*)}");
 
   @Test
-  void thePageSaysWhatEachPackageIsFor() throws IOException {
+  void thePageGivesThePurposeOfEachPackage() throws IOException {
     new GeneratedPage("dev/packages.md").assertIs(page());
   }
 

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -50,16 +51,72 @@ class CommandsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"serve", "check-config"})
+  void aMisspeltFlagBehindAListIsNoValueOfIt(String command) {
+    assertThat(run(command, "--workers", "http://a:1", "--retyr-max-attempts", "3")).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith(
+            "pointsman %s: --retyr-max-attempts: unknown flag (did you mean --retry-max-attempts?)"
+                .formatted(command));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"serve", "check-config", "ray-serve", "haproxy", "key", "key create"})
+  void eachCommandPrintsTheVersion(String command) {
+    assertThat(run((command + " --version").split(" "))).isZero();
+    assertThat(out.toString()).startsWith("pointsman ");
+  }
+
+  @Test
+  void rayServeNeedsItsFile() {
+    assertThat(run("ray-serve")).isEqualTo(2);
+    assertThat(err.toString()).contains("<file>");
+  }
+
+  @Test
+  void aKeyFileInAMissingDirectoryIsRefusedInPlainWords() {
+    assertThat(
+            run("key", "create", "--name", "a", "--role", "client", "--file", "/none/such/k.yaml"))
+        .isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--file: /none/such/k.yaml: no such file or directory")
+        .doesNotContain("Exception");
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"serve", "check-config", "vllm-router", "production-stack", "ray-serve"})
   void aFormerFlagIsRefusedWithThePresentName(String command) {
     for (Former former : FormerKeys.all()) {
-      assertThat(run(command, former.flag(), "1")).isEqualTo(2);
-      assertThat(err.toString())
-          .contains(
-              "pointsman %s: %s: former name (expected: %s)"
-                  .formatted(command, former.flag(), former.key().flag()));
-      err.getBuffer().setLength(0);
+      assertRefused(former, command, former.flag(), "1");
+      assertRefused(former, command, former.flag() + "=1");
     }
+  }
+
+  /** The parser takes an unknown flag for one more value of the list before it. */
+  @ParameterizedTest
+  @CsvSource({
+    "serve, --workers",
+    "check-config, --workers",
+    "ray-serve, --workers",
+    "vllm-router, --worker-urls",
+    "production-stack, --static-backends"
+  })
+  void aFormerFlagBehindAListIsRefusedToo(String command, String list) {
+    for (Former former : FormerKeys.all()) {
+      assertRefused(former, command, list, "http://a:1", former.flag(), "1");
+      assertRefused(former, command, list, "http://a:1", former.flag() + "=1");
+    }
+  }
+
+  private void assertRefused(Former former, String command, String... flags) {
+    String[] file = command.equals("ray-serve") ? new String[] {"serve.yaml"} : new String[0];
+    err.getBuffer().setLength(0);
+    String[] all = Stream.of(file, flags).flatMap(Stream::of).toArray(String[]::new);
+    assertThat(run(with(command, all))).isEqualTo(2);
+    assertThat(err.toString())
+        .contains(
+            "pointsman %s: %s: former name (expected: %s)"
+                .formatted(command, former.flag(), former.key().flag()));
   }
 
   @Test
@@ -97,7 +154,7 @@ class CommandsTest {
   }
 
   @Test
-  void everyWrongFlagIsReportedWithWhatWasExpected() {
+  void everyWrongFlagIsReportedWithItsExpectedValue() {
     assertThat(run("serve", "--port", "99999", "--drain-timeout", "soon")).isEqualTo(2);
     assertThat(err.toString())
         .contains("pointsman serve: --port: 99999 (expected: a whole number, 0 to 65535)")
@@ -170,7 +227,8 @@ class CommandsTest {
   void checkConfigSaysOkAndPrintsTheDifferences(@TempDir Path folder) throws Exception {
     Path file =
         Files.writeString(
-            folder.resolve("router.yaml"), "listen: {port: 81}\npolicy: random\nmax-workers: 8\n");
+            folder.resolve("router.yaml"),
+            "listen: {port: 81}\npolicy: random\nevent-loop-threads: 3\n");
     String workers = "http://a:1,http://a:1/v1";
     assertThat(run("check-config", file.toString(), "--workers", workers)).isZero();
     assertThat(out.toString())
@@ -178,7 +236,7 @@ class CommandsTest {
         .contains("# note: workers a:1 and a:1/v1 have the same engine")
         .contains("  port: 81  # default: 30000\n")
         .contains("policy: random  # default: cost\n")
-        .contains("# a reload changes all of these but: max-workers\n")
+        .contains("# a reload changes all of these but: event-loop-threads\n")
         .doesNotContain("sse-keepalive");
     assertThat(YamlConfig.parse("printed", out.toString()).get(FrontKeys.PORT)).isEqualTo(81);
     out.getBuffer().setLength(0);
@@ -195,6 +253,42 @@ class CommandsTest {
     assertThat(err.toString()).contains(file + ":1: polcy: unknown key (did you mean policy?)");
     assertThat(run("check-config", "--config", folder.resolve("none").toString())).isEqualTo(2);
     assertThat(err.toString()).contains("no such file");
+  }
+
+  @Test
+  void checkConfigReadsTheFilesOfTlsOfEveryListenerAndOfEngines(@TempDir Path folder)
+      throws Exception {
+    Path none = folder.resolve("none.pem");
+    Path text = Files.writeString(folder.resolve("text.pem"), "no certificate");
+    String config =
+        """
+        tls: {certificate-file: NONE}
+        admin-tls: {certificate-file: TEXT}
+        metrics-tls: {certificate-file: NONE}
+        engine-tls: {ca-file: NONE}
+        """;
+    Path file =
+        Files.writeString(
+            folder.resolve("router.yaml"),
+            config.replace("NONE", none.toString()).replace("TEXT", text.toString()));
+    assertThat(run("check-config", file.toString())).isEqualTo(2);
+    String missing = none + ": no such file or directory (expected: a readable PEM file)";
+    assertThat(err.toString().lines())
+        .containsExactly(
+            "pointsman check-config: tls.certificate-file: " + missing,
+            "pointsman check-config: admin-tls.certificate-file: "
+                + text
+                + " (expected: a PEM file with certificates)",
+            "pointsman check-config: metrics-tls.certificate-file: " + missing,
+            "pointsman check-config: engine-tls.ca-file: "
+                + none
+                + " (expected: a PEM file with certificates)");
+  }
+
+  @Test
+  void checkConfigRefusesTwoListenersAtOnePort() {
+    assertThat(run("check-config", "--port", "82", "--admin-port", "82")).isEqualTo(2);
+    assertThat(err.toString()).contains("admin.port: 82 is listen.port too");
   }
 
   @Test
@@ -239,7 +333,8 @@ class CommandsTest {
   @ValueSource(strings = {"serve", "check-config"})
   void aKeyInAFileThatCannotBeUsedIsRefused(String command) {
     assertThat(run(command, "--api-key-file", "/none/such")).isEqualTo(2);
-    assertThat(err.toString()).contains("--api-key-file: /none/such cannot be read");
+    assertThat(err.toString())
+        .contains("--api-key-file: /none/such cannot be read: no such file or directory");
     assertThat(run(command, "--api-key-file", "/none", "--api-key", "k")).isEqualTo(2);
     assertThat(err.toString())
         .contains("--api-key-file: given beside --api-key (expected: one of them)");

@@ -185,6 +185,18 @@ class LauncherScriptTest {
   }
 
   @ParameterizedTest
+  @CsvSource({"64m, true", "383m, true", "384m, false", "2g, false"})
+  void theRouterLearnsALimitBelowTheLeastMemory(String memory, boolean tooSmall) throws Exception {
+    program(java.resolve("bin/java"), RECORDING_JAVA);
+    Process run = start(home.resolve("pointsman").toString(), Map.of("POINTSMAN_MEMORY", memory));
+    assertThat(end(run)).as(said("err", run)).isZero();
+    String property = "-D" + MemoryNote.PROPERTY + "=" + memory.replace("m", "");
+    assertThat(arguments().contains(property)).isEqualTo(tooSmall);
+    assertThat(arguments().stream().anyMatch(each -> each.contains(MemoryNote.PROPERTY)))
+        .isEqualTo(tooSmall);
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"lots", "512MiB", "m", "1.5g"})
   void memoryThatIsNoSizeIsRefused(String memory) throws Exception {
     Process run = start(home.resolve("pointsman").toString(), Map.of("POINTSMAN_MEMORY", memory));
@@ -296,7 +308,7 @@ class LauncherScriptTest {
     Process first = start();
     awaitBuild();
     Process second = start();
-    awaitSaid(second, "waiting for another build");
+    awaitSaid(second, "another start builds in ");
     Files.delete(folder.resolve("hold"));
     assertThat(end(first)).isZero();
     assertThat(end(second)).isZero();
@@ -313,7 +325,7 @@ class LauncherScriptTest {
     Process first = start(home.resolve("pointsman").toString(), environment);
     awaitBuild();
     Process second = start(home.resolve("pointsman").toString(), environment);
-    awaitSaid(second, "waiting for another build");
+    awaitSaid(second, "another start builds in ");
     Files.delete(folder.resolve("hold"));
     assertThat(end(first)).isZero();
     assertThat(end(second)).isZero();
@@ -414,7 +426,7 @@ class LauncherScriptTest {
   }
 
   @Test
-  void aJavaWhoseReleaseFileDoesNotTellIsAsked() throws Exception {
+  void aJavaWithoutAVersionInItsReleaseFileIsAsked() throws Exception {
     Files.writeString(java.resolve("release"), "IMPLEMENTOR=x\nJAVA_VERSION=25\n");
     program(java.resolve("bin/java"), "#!/bin/sh\necho 'x version \"25.0.1\" y' >&2\n");
     assertThat(end(start())).isZero();

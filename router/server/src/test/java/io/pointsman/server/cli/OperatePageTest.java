@@ -3,14 +3,15 @@ package io.pointsman.server.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.testkit.GeneratedPage;
+import io.pointsman.testkit.RepositoryFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The log lines of the table of symptoms are in the code. */
@@ -24,9 +25,9 @@ class OperatePageTest {
   private static String readSources() {
     StringBuilder text = new StringBuilder();
     for (String group : List.of("core", "router", "planes")) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(group))) {
-        for (Path file : files.filter(OperatePageTest::isSource).toList()) {
-          text.append(Files.readString(file));
+      try {
+        for (Path file : RepositoryFiles.below(ROOT.resolve(group))) {
+          text.append(isSource(file) ? Files.readString(file) : "");
         }
       } catch (IOException e) {
         throw new UncheckedIOException(e);
@@ -40,12 +41,22 @@ class OperatePageTest {
   }
 
   /** True if the code contains the constant parts of a line in this order. */
-  private static boolean logged(String line) {
+  private static boolean logged(String quoted) {
+    // Anything may be before the first constant part. A search for a text is much faster than that
+    // for a pattern.
+    String line = quoted.replaceFirst("^…+", "");
     StringBuilder pattern = new StringBuilder();
     for (String part : line.split("…", -1)) {
       pattern.append(pattern.isEmpty() ? "" : "[^\\n]{0,120}?").append(Pattern.quote(part));
     }
-    return Pattern.compile(pattern.toString()).matcher(CODE).find();
+    String first = line.substring(0, (line + "…").indexOf('…'));
+    Matcher matcher = Pattern.compile(pattern.toString()).matcher(CODE);
+    for (int at = CODE.indexOf(first); at >= 0; at = CODE.indexOf(first, at + 1)) {
+      if (matcher.region(at, CODE.length()).lookingAt()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static List<String> symptoms() throws IOException {

@@ -73,7 +73,7 @@ class PointsmanTest {
       Choice choice = engine.choices().choose(request, engine.choices().settings().standardTtl());
 
       Choice.Leased held = (Choice.Leased) choice;
-      assertThat(request.heard()).isFalse();
+      assertThat(request.observed()).isFalse();
       assertThat(held.expiresInNanos()).isEqualTo(Duration.ofSeconds(5).toNanos());
       assertThat(held.worker().inFlight()).isEqualTo(1);
       assertThat(engine.alternatives().of(request, held.worker(), 1))

@@ -21,8 +21,9 @@ class CoalescingTest {
   private final Waits waits = new Waits();
   private long now;
   private int running = MANY;
+  private boolean enabled = true;
   private Coalescing coalescing =
-      new Coalescing(waits, () -> running, () -> now, Coalescing.SLEEP_NANOS);
+      new Coalescing(waits, () -> running, () -> now, Coalescing.SLEEP_NANOS, () -> enabled);
 
   @Test
   void aLoopWithManyStreamsPollsSleepsAndThenWaits() {
@@ -83,6 +84,19 @@ class CoalescingTest {
   }
 
   @Test
+  void aLoopSleepsOnlyWhileItIsSwitchedOn() {
+    busy(Coalescing.LEAST_EVENTS);
+    enabled = false;
+    turn(true, 0);
+    assertThat(waits.blocking).containsExactly(true);
+
+    enabled = true;
+    busy(Coalescing.LEAST_EVENTS);
+    turn(true, 0);
+    assertThat(waits.blocking).containsExactly(false, true);
+  }
+
+  @Test
   void theSleepEndsBeforeTheNextTask() {
     Coalescing longSleep = busyWithLongSleep();
     waits.due = 0;
@@ -108,7 +122,8 @@ class CoalescingTest {
 
   /** A sleep that nothing ends makes the test fail. */
   private Coalescing busyWithLongSleep() {
-    coalescing = new Coalescing(waits, () -> running, () -> now, TimeUnit.HOURS.toNanos(1));
+    coalescing =
+        new Coalescing(waits, () -> running, () -> now, TimeUnit.HOURS.toNanos(1), () -> true);
     busy(Coalescing.LEAST_EVENTS);
     waits.found = 0;
     waits.due = Long.MAX_VALUE;

@@ -9,7 +9,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,9 +27,9 @@ class LoopSchedulingTest {
       return;
     }
     SchedulerCalls calls = new SchedulerCalls();
-    MemorySegment before = told(calls, 0);
-    LoopScheduling.askForShortSlices(calls);
-    MemorySegment after = told(calls, 0);
+    MemorySegment before = attributesOf(calls, 0);
+    LoopScheduling.askForSlices(calls, LoopScheduling.SLICE_NANOS);
+    MemorySegment after = attributesOf(calls, 0);
     // Linux before 6.12 neither reports nor accepts a slice.
     long slice = before.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME);
     assertThat(after.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
@@ -36,6 +38,35 @@ class LoopSchedulingTest {
         .isEqualTo(before.get(ValueLayout.JAVA_INT, SchedulerCalls.NICE));
     assertThat(after.get(ValueLayout.JAVA_INT, SchedulerCalls.POLICY))
         .isEqualTo(before.get(ValueLayout.JAVA_INT, SchedulerCalls.POLICY));
+
+    LoopScheduling.askForSlices(calls, LoopScheduling.USUAL_SLICE);
+    assertThat(attributesOf(calls, 0).get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
+        .isEqualTo(slice);
+  }
+
+  @Test
+  void loopsHaveShortSlicesUntilTheEnd() throws Exception {
+    if (!SchedulerCalls.available()) {
+      return;
+    }
+    SchedulerCalls calls = new SchedulerCalls();
+    long usual = attributesOf(calls, 0).get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME);
+    BlockingQueue<Runnable> tasksOfLoop = new LinkedBlockingQueue<>();
+
+    LoopScheduling begun = LoopScheduling.begin(tasksOfLoop::add);
+    tasksOfLoop.take().run();
+    assertThat(attributesOf(calls, 0).get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
+        .isEqualTo(usual == 0 ? 0 : LoopScheduling.SLICE_NANOS);
+    begun.end();
+    tasksOfLoop.take().run();
+    assertThat(attributesOf(calls, 0).get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
+        .isEqualTo(usual);
+
+    // Before the loops have asked, there is nothing to undo.
+    LoopScheduling ended = LoopScheduling.begin(tasksOfLoop::add, Duration.ofHours(1));
+    ended.end();
+    ended.join();
+    assertThat(tasksOfLoop).isEmpty();
   }
 
   @Test
@@ -120,10 +151,10 @@ class LoopSchedulingTest {
   }
 
   private static int nice(SchedulerCalls calls, long thread) {
-    return told(calls, thread).get(ValueLayout.JAVA_INT, SchedulerCalls.NICE);
+    return attributesOf(calls, thread).get(ValueLayout.JAVA_INT, SchedulerCalls.NICE);
   }
 
-  private static MemorySegment told(SchedulerCalls calls, long thread) {
+  private static MemorySegment attributesOf(SchedulerCalls calls, long thread) {
     MemorySegment attributes = calls.attributes(thread);
     return attributes == null ? fail("sched_getattr: refused") : attributes;
   }

@@ -2,29 +2,25 @@ package io.pointsman.server.scheduling;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.netty.channel.IoHandler;
 import io.pointsman.engine.env.LargePages;
-import java.lang.reflect.Proxy;
-import org.junit.jupiter.api.Test;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SystemSchedulingTest {
-  private final IoHandler sockets =
-      (IoHandler)
-          Proxy.newProxyInstance(
-              IoHandler.class.getClassLoader(),
-              new Class<?>[] {IoHandler.class},
-              (_, method, _) -> {
-                throw new AssertionError(method);
-              });
+  private final List<Long> asked = new ArrayList<>();
 
-  private IoHandler waiting(boolean enabled) {
-    return new SystemScheduling(enabled).waiting(() -> 0).around(sockets, () -> 0);
-  }
-
-  @Test
-  void oneKeySwitchesAllChangesOff() {
-    assertThat(waiting(true)).isInstanceOf(Coalescing.class);
-    assertThat((Object) waiting(false)).isSameAs(sockets);
-    assertThat(new SystemScheduling(false).largePages()).isSameAs(LargePages.NONE);
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void newIndexesGetLargePagesWhileTheyAreSwitchedOn(boolean first) {
+    SystemScheduling scheduling = new SystemScheduling(first, (bytes, _) -> asked.add(bytes));
+    LargePages pages = scheduling.largePages();
+    for (boolean enabled : new boolean[] {first, !first, first}) {
+      scheduling.use(enabled);
+      asked.clear();
+      pages.find(1, _ -> {});
+      assertThat(asked.isEmpty()).isEqualTo(!enabled);
+    }
   }
 }

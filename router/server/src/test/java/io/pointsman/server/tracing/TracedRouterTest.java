@@ -19,6 +19,9 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.server.wiring.Router;
 import io.pointsman.testkit.Await;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -31,6 +34,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -137,6 +141,85 @@ class TracedRouterTest {
     router.change(none, PointsmanConfig.from(values));
     assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
     assertThat(engine.requests().getLast().get("traceparent")).isNull();
+  }
+
+  @Test
+  void anotherCollectorTakesOverAndTheFirstGetsTheRequestsThatItBegan() throws Exception {
+    Router router = router(engine(200));
+    CountDownLatch ends = new CountDownLatch(1);
+    ScriptedEngine slow =
+        ScriptedEngine.start(
+            new Faults.Healthy(
+                "slow",
+                (request, connection) -> {
+                  ends.await();
+                  Faults.Answer.ok().answer(request, connection);
+                }));
+    opened.add(slow);
+    router.fleet().add(WorkerSpec.of(slow.url()));
+    Await.until(
+        "the slow engine",
+        () ->
+            router.fleet().snapshot().workers().stream()
+                .anyMatch(each -> each.models().contains("slow") && each.health().healthy()));
+    CompletableFuture<Integer> begun =
+        CompletableFuture.supplyAsync(() -> slow(router), Thread::startVirtualThread);
+    Await.until("it is sent", () -> slow.requests().stream().anyMatch(TracedRouterTest::isPost));
+    PointsmanConfig before = PointsmanConfig.from(values);
+
+    try (HttpCollector second = new HttpCollector();
+        GrpcCollector third = new GrpcCollector()) {
+      values.set(TracingKeys.ENDPOINT, second.url());
+      PointsmanConfig other = PointsmanConfig.from(values);
+      router.change(before, other);
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+      second.received().await(2);
+      assertThat(received.size()).isZero();
+      ends.countDown();
+      assertThat(begun.join()).isEqualTo(200);
+      received.await(2);
+
+      values.set(TracingKeys.PROTOCOL, TracingSettings.Protocol.GRPC);
+      values.set(TracingKeys.ENDPOINT, third.url());
+      values.set(TracingKeys.SERVICE_NAME, "renamed");
+      PointsmanConfig byGrpc = PointsmanConfig.from(values);
+      router.change(other, byGrpc);
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+      third.received().await(2);
+      assertThat(third.received().resource()).containsEntry("service.name", "renamed");
+
+      values.set(TracingKeys.ENABLED, false);
+      PointsmanConfig off = PointsmanConfig.from(values);
+      router.change(byGrpc, off);
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+      router.change(off, before);
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+      received.await(4);
+      assertThat(third.received().size()).isEqualTo(2);
+      assertThat(second.received().size()).isEqualTo(2);
+      Await.until(
+          "the counts of all exporters",
+          () ->
+              scrape(requireNonNull(router.metricsUrl()))
+                  .contains("pointsman_trace_spans_total{result=\"exported\"} 8"));
+    }
+  }
+
+  private static boolean isPost(EngineRequest request) {
+    return request.line().startsWith("POST ");
+  }
+
+  private int slow(Router router) {
+    String body = "{\"model\":\"slow\",\"messages\":[]}";
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(router.url() + CHAT))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    try {
+      return http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static String traceparent(HeaderRecorder engine) {

@@ -32,18 +32,39 @@ class WithoutOpenTelemetryTest {
   public static final class Run {
     private Run() {}
 
+    private static ConfigValues values(boolean enabled) {
+      return new ConfigValues()
+          .set(FrontKeys.PORT, 0)
+          .set(OperationKeys.METRICS_PORT, 0)
+          // A second copy of a native library unregisters the methods of the first when it is
+          // unloaded.
+          .set(OperationKeys.TRANSPORT, Transport.NIO)
+          .set(TracingKeys.ENABLED, enabled);
+    }
+
+    /** The status of a request for an unknown model after a change that begins traces. */
+    public static String afterAChange() throws Exception {
+      PointsmanConfig without = PointsmanConfig.from(values(false));
+      try (Router router = Router.start(without, "test")) {
+        String failure = "";
+        try {
+          router.change(without, PointsmanConfig.from(values(true)));
+        } catch (IllegalStateException e) {
+          failure = String.valueOf(e.getMessage());
+        }
+        return status(router) + " " + failure;
+      }
+    }
+
     /** The status of a request for an unknown model. */
     public static int withTracing(boolean enabled) throws Exception {
-      ConfigValues values =
-          new ConfigValues()
-              .set(FrontKeys.PORT, 0)
-              .set(OperationKeys.METRICS_PORT, 0)
-              // A second copy of a native library unregisters the methods of the first when it is
-              // unloaded.
-              .set(OperationKeys.TRANSPORT, Transport.NIO)
-              .set(TracingKeys.ENABLED, enabled);
-      try (Router router = Router.start(PointsmanConfig.from(values), "test");
-          HttpClient http = HttpClient.newHttpClient()) {
+      try (Router router = Router.start(PointsmanConfig.from(values(enabled)), "test")) {
+        return status(router);
+      }
+    }
+
+    private static int status(Router router) throws Exception {
+      try (HttpClient http = HttpClient.newHttpClient()) {
         HttpRequest request =
             HttpRequest.newBuilder(URI.create(router.url() + "/v1/completions"))
                 .POST(HttpRequest.BodyPublishers.ofString("{\"model\":\"m\",\"prompt\":\"p\"}"))
@@ -74,6 +95,15 @@ class WithoutOpenTelemetryTest {
   void offNeedsNothingOfIt() throws Exception {
     try (URLClassLoader loader = loader()) {
       assertThat(run(loader, false)).isEqualTo(503);
+    }
+  }
+
+  @Test
+  void aChangeThatNeedsItIsRefusedAndTheRouterServes() throws Exception {
+    try (URLClassLoader loader = loader()) {
+      Object result = loader.loadClass(Run.class.getName()).getMethod("afterAChange").invoke(null);
+      assertThat(String.valueOf(result))
+          .startsWith("503 configuration: java.lang.NoClassDefFoundError: io/opentelemetry/");
     }
   }
 

@@ -11,21 +11,28 @@ import io.pointsman.config.YamlConfig;
 import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.testkit.Await;
+import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,8 +47,7 @@ class BatchLimitsTest {
 
   @TempDir Path directory;
 
-  private final HttpClient http =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   private static void add(Path file, String name, ClientQuota quota) throws IOException {
     ClientQuotas quotas = new ClientQuotas(quota, Map.of());
@@ -217,6 +223,75 @@ class BatchLimitsTest {
       }
     } finally {
       ends.countDown();
+      http.shutdownNow();
+    }
+  }
+
+  private static HttpClient trusting(TestCertificate certificate) throws Exception {
+    KeyStore known = KeyStore.getInstance("PKCS12");
+    known.load(null, null);
+    String alias = certificate.store().aliases().nextElement();
+    known.setCertificateEntry("known", certificate.store().getCertificate(alias));
+    TrustManagerFactory managers =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    managers.init(known);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, managers.getTrustManagers(), null);
+    return HttpClient.newBuilder().sslContext(context).build();
+  }
+
+  /** Files above the limit are refused, and the requests of batches follow the listener. */
+  @Test
+  void limitsAndTheAddressOfTheListenerChange() throws Exception {
+    Path keys = keys("keys.yaml", ClientQuota.INHERITED);
+    try (ScriptedEngine engine =
+        ScriptedEngine.start(new Faults.Healthy("m", Faults.Answer.ok()))) {
+      PointsmanConfig first = config(engine, keys);
+      PointsmanConfig before = first.withBatch(first.batch().withMaxFileBytes(1024));
+      try (Router router = started(before)) {
+        StringBuilder upload = new StringBuilder("--b\r\nContent-Disposition: form-data; name=");
+        upload.append("\"purpose\"\r\n\r\nbatch\r\n--b\r\nContent-Disposition: form-data; name=");
+        upload.append("\"file\"; filename=\"in.jsonl\"\r\n\r\n").append("x".repeat(5000));
+        upload.append("\r\n--b--\r\n");
+        String form = "multipart/form-data; boundary=b";
+        String body = upload.toString();
+        assertThat(call(router, "/v1/files", "alice", form, body).statusCode()).isEqualTo(413);
+
+        PointsmanConfig larger = before.withBatch(before.batch().withMaxFileBytes(8192));
+        router.change(before, larger);
+        assertThat(call(router, "/v1/files", "alice", form, body).statusCode()).isEqualTo(200);
+
+        int free;
+        try (ServerSocket found = new ServerSocket(0)) {
+          free = found.getLocalPort();
+        }
+        PointsmanConfig moved =
+            larger.withProxy(
+                larger.proxy().withListen(larger.proxy().listen().at("127.0.0.1", free)));
+        router.change(larger, moved);
+        assertThat(router.url()).endsWith(":" + free);
+        assertThat(ended(router, create(router, 3)).at("/request_counts/completed").asInt())
+            .isEqualTo(3);
+
+        TestCertificate own = TestCertificate.make(directory, "own", "ip:127.0.0.1");
+        ServerTlsSettings tls =
+            new ServerTlsSettings(
+                own.certificate().toString(),
+                own.key().toString(),
+                "",
+                "",
+                ServerTlsSettings.ClientCertificates.REQUIRED,
+                Duration.ofSeconds(7));
+        PointsmanConfig encrypted =
+            moved.withProxy(moved.proxy().withListen(moved.proxy().listen().withTls(tls)));
+        router.change(moved, encrypted);
+        assertThat(router.url()).startsWith("https:");
+        http = trusting(own);
+        assertThat(ended(router, create(router, 2)).at("/request_counts/completed").asInt())
+            .isEqualTo(2);
+        http.shutdownNow();
+      }
+    } finally {
       http.shutdownNow();
     }
   }

@@ -16,6 +16,7 @@ import io.pointsman.request.splice.Splice;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class BodyChangesTest {
@@ -50,6 +51,20 @@ class BodyChangesTest {
     assertThat(changed(changes, "", "{\"model\":\"gpt-4\",\"messages\":[", false))
         .isEqualTo("{\"model\":\"llama\",\"messages\":[");
     assertThat(changed(changes, "", "{\"model\":\"llama\"}", true)).isEqualTo("unchanged");
+  }
+
+  @Test
+  void anAliasInAQueryBecomesItsModel() {
+    BodyChanges changes = changes("cost");
+    assertThat(target(changes, "/v1/realtime?model=gpt-4")).isEqualTo("/v1/realtime?model=llama");
+    assertThat(target(changes, "/v1/realtime?model=llama")).isNull();
+    assertThat(target(changes, "/v1/realtime")).isNull();
+  }
+
+  private @Nullable String target(BodyChanges changes, String target) {
+    RequestFacts facts =
+        reader.read(Endpoint.REALTIME, new ListedHeaders(Map.of()), new byte[0], 0, 0, false);
+    return changes.editTarget(facts.at(target), target);
   }
 
   @Test

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -83,13 +84,7 @@ class ChangedConfigTest {
   private Router started(PointsmanConfig config, int healthy) {
     Router router = Router.start(config, "test");
     opened.push(router);
-    Await.until(
-        "healthy",
-        () ->
-            router.fleet().snapshot().workers().stream()
-                    .filter(worker -> worker.health().healthy() && !worker.models().isEmpty())
-                    .count()
-                == healthy);
+    Await.until("healthy", () -> healthy(router) == healthy);
     return router;
   }
 
@@ -124,7 +119,7 @@ class ChangedConfigTest {
         PointsmanConfig refused = moved(workers, group, taken.getLocalPort());
         assertThatThrownBy(() -> router.change(before, refused))
             .isInstanceOf(IllegalArgumentException.class)
-            .hasMessageContaining(":" + taken.getLocalPort() + " (expected: a free port)");
+            .hasMessageContaining(":" + taken.getLocalPort() + ": Address already in use");
       }
     }
     assertThat(router.url()).isEqualTo(old.getFirst());
@@ -419,6 +414,84 @@ class ChangedConfigTest {
     assertThat(ids(router)).isEmpty();
   }
 
+  private static String bounded(int most, ScriptedEngine... engines) {
+    return "max-workers: " + most + "\nshadow-policy: least_load\nworkers:\n" + list(engines);
+  }
+
+  @Test
+  void theMaximumOfWorkersChangesWithTheWorkers() throws Exception {
+    PointsmanConfig before = config(bounded(1, one));
+    Router router = started(before, 1);
+    Worker kept = router.fleet().snapshot().worker(one.id());
+
+    PointsmanConfig more = config(bounded(3, one, two, three));
+    router.change(before, more);
+    assertThat(ids(router)).isEqualTo(Set.of(one.id(), two.id(), three.id()));
+    Await.until("all serve", () -> healthy(router) == 3);
+    assertThat(router.fleet().snapshot().worker(one.id())).isSameAs(kept);
+    assertThat(chat(router, "m")).isEqualTo(200);
+
+    PointsmanConfig wrong = config(bounded(2, one, two, three));
+    assertThatThrownBy(() -> router.change(more, wrong))
+        .hasMessage("max-workers: 2 (expected: at least 3, the workers now)");
+    assertThat(healthy(router)).isEqualTo(3);
+
+    // The last worker has the highest slot.
+    PointsmanConfig less = config(bounded(1, three));
+    router.change(more, less);
+    assertThat(ids(router)).isEqualTo(Set.of(three.id()));
+    three.forget();
+    assertThat(chat(router, "m")).isEqualTo(200);
+    assertThat(served(three)).isEqualTo(1);
+    assertThatThrownBy(() -> router.fleet().add(WorkerSpec.of(one.url())))
+        .hasMessageContaining("at most 1");
+  }
+
+  /** The slots of the first maximum remain. */
+  @Test
+  void aHighMaximumOfWorkersComesBack() throws Exception {
+    PointsmanConfig high = config(bounded(20_000, one));
+    PointsmanConfig low = config(bounded(100, one));
+    Router router = started(high, 1);
+    router.change(high, low);
+    router.change(low, high);
+    assertThat(healthy(router)).isEqualTo(1);
+    assertThatThrownBy(() -> router.change(high, config(bounded(20_001, one))))
+        .hasMessage("configuration: needs a restart");
+  }
+
+  @Test
+  void workersComeBackAfterAFailureBelowALowerMaximum() throws Exception {
+    PointsmanConfig before = config(bounded(3, one, two));
+    Router router = started(before, 2);
+    PointsmanConfig next = config(bounded(1, three));
+
+    assertThatThrownBy(
+            () -> router.change(before, next, List.of(), ChangedConfigTest::withoutEvents))
+        .isInstanceOf(ReloadFailedException.class)
+        .hasMessage("kv-events: broken")
+        .hasNoSuppressedExceptions();
+
+    assertThat(ids(router)).isEqualTo(Set.of(one.id(), two.id()));
+    router.fleet().add(WorkerSpec.of(three.url()));
+  }
+
+  private static ChangePart withoutEvents(ChangePart each) {
+    Runnable fails =
+        () -> {
+          throw new IllegalStateException("broken");
+        };
+    return each.name().equals("kv-events")
+        ? new ChangePart(each.name(), fails, each.undo(), each.drop(), each.finish())
+        : each;
+  }
+
+  private static long healthy(Router router) {
+    return router.fleet().snapshot().workers().stream()
+        .filter(worker -> worker.health().healthy() && !worker.models().isEmpty())
+        .count();
+  }
+
   private static String list(ScriptedEngine... engines) {
     StringBuilder text = new StringBuilder();
     for (ScriptedEngine each : engines) {
@@ -457,7 +530,7 @@ class ChangedConfigTest {
   /** The prefill workers of eight requests with the same prompt. */
   private Set<String> prefills(Router router) throws Exception {
     String question =
-        "{\"path\":\"/v1/chat/completions\",\"hold\":false,\"body\":"
+        "{\"path\":\"/v1/chat/completions\",\"reserve\":false,\"body\":"
             + "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\""
             + "words ".repeat(400)
             + "\"}]}}";

@@ -13,6 +13,10 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -21,8 +25,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -102,6 +110,11 @@ class ChangedStagesTest {
   private Router started(PointsmanConfig config) {
     Router router = Router.start(config, "test");
     opened.push(router);
+    awaitHealthy(router);
+    return router;
+  }
+
+  private static void awaitHealthy(Router router) {
     Await.until(
         "healthy",
         () ->
@@ -109,7 +122,6 @@ class ChangedStagesTest {
                     .filter(worker -> worker.health().healthy() && !worker.models().isEmpty())
                     .count()
                 == 4);
-    return router;
   }
 
   private static String body(String word) {
@@ -146,11 +158,11 @@ class ChangedStagesTest {
   void thresholdsDecideFromTheChangeOn() throws Exception {
     PointsmanConfig before = config("protocol: nixl");
     Router router = started(before);
-    assertThat(decided(router, "a", "\"hold\":false").path("split").asText()).isEqualTo("split");
+    assertThat(decided(router, "a", "\"reserve\":false").path("split").asText()).isEqualTo("split");
 
     PointsmanConfig next = config("protocol: nixl, threshold: 100000");
     router.change(before, next);
-    assertThat(decided(router, "b", "\"hold\":false").path("split").asText())
+    assertThat(decided(router, "b", "\"reserve\":false").path("split").asText())
         .isEqualTo("short_input");
     assertThat(post(router.url() + CHAT, body("c")).statusCode()).isEqualTo(200);
     assertThat(posts(prefill)).isEmpty();
@@ -158,6 +170,150 @@ class ChangedStagesTest {
     router.change(next, before);
     assertThat(post(router.url() + CHAT, body("d")).statusCode()).isEqualTo(200);
     assertThat(posts(prefill)).hasSize(1);
+  }
+
+  @Test
+  void notificationsArriveAtTheAddressOfTheProtocolInForce() throws Exception {
+    PointsmanConfig nixl = config("protocol: nixl");
+    Router router = started(nixl);
+    String lmcache =
+        "protocol: lmcache, notification-wait: 1ms, receiver: '127.0.0.1/8300/8400',"
+            + " notification-address: '127.0.0.1:";
+    int port;
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = taken.getLocalPort();
+      PointsmanConfig refused = config(lmcache + port + "'");
+      assertThatThrownBy(() -> router.change(nixl, refused))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(":" + port);
+    }
+    assertThat(decided(router, "a", "\"reserve\":false").path("split").asText()).isEqualTo("split");
+
+    PointsmanConfig next = config(lmcache + port + "'");
+    router.change(nixl, next);
+    try (Socket peer = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      assertThat(peer.isConnected()).isTrue();
+    }
+    assertThat(post(router.url() + CHAT, body("b")).statusCode()).isEqualTo(200);
+    assertThat(posts(prefill)).hasSize(1);
+
+    router.change(next, nixl);
+    assertThatThrownBy(() -> new Socket(InetAddress.getLoopbackAddress(), port).close())
+        .isInstanceOf(ConnectException.class);
+  }
+
+  /** Roles of workers change with the protocol; a request in progress has the old ones. */
+  @Test
+  void twoWorkersBeginAndEnd() throws Exception {
+    PointsmanConfig plain = plain();
+    Router router = started(plain);
+    assertThat(decided(router, "a", "\"reserve\":false").has("prefill")).isFalse();
+    assertThat(post(router.url() + CHAT, body("a")).statusCode()).isEqualTo(200);
+    assertThat(series(router)).doesNotContain("pointsman_pd_waiting");
+
+    PointsmanConfig nixl = config("protocol: nixl");
+    router.change(plain, nixl);
+    assertThat(decided(router, "b", "\"reserve\":false").path("split").asText()).isEqualTo("split");
+    assertThat(series(router)).contains("pointsman_pd_waiting 0");
+    prefills = new CountDownLatch(1);
+    int before = posts(prefill).size();
+    CompletableFuture<HttpResponse<String>> inProgress =
+        http.sendAsync(
+            HttpRequest.newBuilder(URI.create(router.url() + CHAT))
+                .POST(HttpRequest.BodyPublishers.ofString(body("c")))
+                .build(),
+            HttpResponse.BodyHandlers.ofString());
+    Await.until("a prefill", () -> posts(prefill).size() == before + 1);
+
+    router.change(nixl, plain);
+    assertThat(decided(router, "d", "\"reserve\":false").has("prefill")).isFalse();
+    int decodes = posts(decode).size();
+    prefills.countDown();
+    assertThat(inProgress.get().statusCode()).isEqualTo(200);
+    assertThat(posts(decode)).hasSize(decodes + 1);
+    // The list has the requests engine by engine, so the last one can be an earlier one.
+    assertThat(posts(decode))
+        .filteredOn(each -> each.bodyText().contains("\"remote_engine_id\":\"e1\""))
+        .hasSize(1);
+    assertThat(post(router.url() + CHAT, body("e")).statusCode()).isEqualTo(200);
+
+    router.change(plain, nixl);
+    assertThat(decided(router, "f", "\"reserve\":false").path("split").asText()).isEqualTo("split");
+    assertThat(post(router.url() + CHAT, body("g")).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void noRequestFailsWhileTheRolesChange() throws Exception {
+    PointsmanConfig plain = plain();
+    Router router = started(plain);
+    PointsmanConfig nixl = config("protocol: nixl");
+    AtomicBoolean ends = new AtomicBoolean();
+    AtomicInteger answered = new AtomicInteger();
+    Queue<String> failures = new ConcurrentLinkedQueue<>();
+    List<Thread> clients = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      String word = "client" + i;
+      clients.add(
+          Thread.startVirtualThread(
+              () -> {
+                while (!ends.get()) {
+                  ask(router, word, answered, failures);
+                }
+              }));
+    }
+    try {
+      for (int i = 0; i < 10; i++) {
+        boolean begins = i % 2 == 0;
+        int before = answered.get();
+        router.change(begins ? plain : nixl, begins ? nixl : plain);
+        Await.until(
+            () -> "answers: " + answered.get() + " " + failures,
+            () -> answered.get() > before + 20 || !failures.isEmpty());
+      }
+    } finally {
+      ends.set(true);
+    }
+    for (Thread each : clients) {
+      each.join();
+    }
+    assertThat(failures).isEmpty();
+  }
+
+  private void ask(Router router, String word, AtomicInteger answered, Queue<String> failures) {
+    try {
+      HttpResponse<String> answer = post(router.url() + CHAT, body(word));
+      if (answer.statusCode() == 200) {
+        answered.incrementAndGet();
+      } else {
+        failures.add(answer.statusCode() + " " + answer.body());
+      }
+    } catch (Exception e) {
+      failures.add(e.toString());
+    }
+  }
+
+  /** The same engines as workers for whole requests. */
+  private PointsmanConfig plain() {
+    StringBuilder workers = new StringBuilder();
+    prefill.forEach(each -> workers.append("  - {url: '" + each.url() + "'}\n"));
+    decode.forEach(each -> workers.append("  - {url: '" + each.url() + "'}\n"));
+    return PointsmanConfig.from(
+        YamlConfig.parse(
+            "test",
+            """
+            listen: {port: 0}
+            metrics: {port: 0}
+            admin: {port: 0}
+            health: {first-retry: 10ms}
+            workers:
+            """
+                + workers));
+  }
+
+  private String series(Router router) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(String.valueOf(router.metricsUrl()))).build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
   }
 
   @Test
@@ -190,7 +346,7 @@ class ChangedStagesTest {
     assertThat(posts(decode))
         .filteredOn(each -> each.bodyText().contains("remote_engine_id"))
         .hasSize(1);
-    JsonNode plan = decided(router, "c", "\"hold\":false").path("plan");
+    JsonNode plan = decided(router, "c", "\"reserve\":false").path("plan");
     assertThat(plan.toString()).contains("transparent");
   }
 
@@ -220,7 +376,7 @@ class ChangedStagesTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("no.Such");
 
-    assertThat(decided(router, "a", "\"hold\":false").path("split").asText()).isEqualTo("split");
+    assertThat(decided(router, "a", "\"reserve\":false").path("split").asText()).isEqualTo("split");
   }
 
   /** Each prompt finds the workers that have it, although another policy decides now. */
@@ -229,7 +385,7 @@ class ChangedStagesTest {
     PointsmanConfig before =
         config("protocol: nixl, prefill-policy: cache_aware, decode-policy: cache_aware");
     Router router = started(before);
-    List<String> placed = placements(router, "\"hold\":false");
+    List<String> placed = placements(router, "\"reserve\":false");
     // Both workers of each role have prompts, or a policy without knowledge could seem right.
     assertThat(placed.stream().map(each -> each.split(" ", -1)[0]).distinct()).hasSize(2);
     assertThat(placed.stream().map(each -> each.split(" ", -1)[1]).distinct()).hasSize(2);

@@ -2,9 +2,11 @@ package io.pointsman.server.wiring;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.LeaseKind;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSource;
@@ -121,6 +123,96 @@ class ConfiguredWorkersTest {
     configured.change(List.of(A), List.of(A.withMaxInFlight(3)));
     assertThat(worker(A).spec().maxInFlight()).isEqualTo(3);
     configured.change(List.of(A.withMaxInFlight(3)), List.of());
+    assertThat(worker(A).spec()).isEqualTo(A);
+    sources.release(WorkerSource.FILE, "a:1");
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void anUndoLeavesAWorkerThatOthersHadAdded() {
+    fleet.addAll(List.of(A, B));
+    Worker ofOthers = worker(B);
+    configured.change(List.of(A), List.of(A, B, C));
+    configured.undo();
+    assertThat(ids()).containsExactly("a:1", "b:1");
+    assertThat(worker(B)).isSameAs(ofOthers);
+    configured.undo();
+    assertThat(ids()).containsExactly("a:1", "b:1");
+  }
+
+  @Test
+  void anUndoBringsWorkersBackWithTheirState() {
+    sources.add(WorkerSource.CONFIGURATION, List.of(A, B, C));
+    worker(A).cordon(true);
+    worker(B).probed(true);
+    fleet.learnModels(worker(B), Set.of("m"));
+    Worker busy = worker(C);
+    busy.probed(true);
+    requireNonNull(busy.tryLease(0, LeaseKind.WHOLE, 0, 0, (_, _) -> {}));
+    configured.change(List.of(A, B, C), List.of(A.withMaxInFlight(3)));
+    configured.undo();
+    assertThat(ids()).containsExactlyInAnyOrder("a:1", "b:1", "c:1");
+    assertThat(worker(A).spec()).isEqualTo(A);
+    assertThat(worker(A).cordoned()).isTrue();
+    assertThat(worker(B).health().healthy()).isTrue();
+    assertThat(worker(C)).isSameAs(busy);
+    assertThat(busy.left()).isFalse();
+    configured.change(List.of(A, B, C), List.of());
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void anUndoAfterARefusedChangeChangesNothing() {
+    Fleet small = new Fleet(FleetSettings.DEFAULTS.withMaxWorkers(1), new FakeClock()::nanos);
+    ConfiguredWorkers ofSmall = new ConfiguredWorkers(small, new WorkerSources(small));
+    Worker only = small.add(A);
+    assertThatThrownBy(() -> ofSmall.change(List.of(), List.of(A, B)))
+        .isInstanceOf(IllegalStateException.class);
+    ofSmall.undo();
+    assertThat(small.snapshot().workers()).containsExactly(only);
+  }
+
+  /** The configuration must not keep the worker when discovery leaves it. */
+  @Test
+  void afterAnUndoDiscoveryAloneNamesItsWorkerAgain() {
+    sources.add(WorkerSource.FILE, List.of(A, B));
+    configured.change(List.of(), List.of(A.withMaxInFlight(3), B));
+    assertThat(worker(A).maxInFlight()).isEqualTo(3);
+    configured.undo();
+    assertThat(worker(A).spec()).isEqualTo(A);
+    sources.release(WorkerSource.FILE, "a:1");
+    sources.release(WorkerSource.FILE, "b:1");
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void afterAnUndoAWorkerOfTheApiStaysAsItWas() {
+    fleet.add(A);
+    configured.change(List.of(), List.of(A.withMaxInFlight(3)));
+    configured.undo();
+    assertThat(worker(A).spec()).isEqualTo(A);
+    sources.add(WorkerSource.FILE, List.of(A));
+    sources.release(WorkerSource.FILE, "a:1");
+    assertThat(ids()).containsExactly("a:1");
+  }
+
+  @Test
+  void afterAnUndoASharedWorkerHasTheSettingsOfTheConfiguration() {
+    WorkerSpec limited = A.withMaxInFlight(3);
+    sources.add(WorkerSource.CONFIGURATION, List.of(limited));
+    sources.hold(WorkerSource.FILE, worker(A), A);
+    Worker busy = worker(A);
+    busy.probed(true);
+    requireNonNull(busy.tryLease(0, LeaseKind.WHOLE, 0, 0, (_, _) -> {}));
+
+    configured.change(List.of(limited), List.of());
+    assertThat(worker(A).spec()).isEqualTo(A);
+    configured.undo();
+
+    assertThat(worker(A)).isSameAs(busy);
+    assertThat(worker(A).maxInFlight()).isEqualTo(3);
+    // The configuration is the first source again, so its settings end with it.
+    configured.change(List.of(limited), List.of());
     assertThat(worker(A).spec()).isEqualTo(A);
     sources.release(WorkerSource.FILE, "a:1");
     assertThat(ids()).isEmpty();

@@ -199,7 +199,7 @@ class EmbeddedEngineTest {
     PolicyParts router = RecordingPolicy.RECORDED.remove();
     PolicyParts engine = RecordingPolicy.RECORDED.remove();
     assertThat(engine.settings()).isEqualTo(router.settings());
-    assertThat(engine.maxWorkers()).isEqualTo(router.maxWorkers());
+    assertThat(engine.slots()).isEqualTo(router.slots());
     assertThat(engine.largePages().getClass()).isEqualTo(router.largePages().getClass());
     assertThat(engine.acts()).isEqualTo(router.acts());
   }

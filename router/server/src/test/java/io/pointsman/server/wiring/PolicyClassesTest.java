@@ -21,8 +21,11 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -82,32 +85,53 @@ class PolicyClassesTest {
   }
 
   private PolicySetup create(String name, String plugins) {
-    return new PolicyClasses(plugins, opened).create(name, PARTS);
+    PolicyClasses classes = new PolicyClasses();
+    opened.push(classes);
+    return classes.of(plugins).create(name, PARTS);
   }
 
   @Test
   void aPolicyFromAJarServesRequests() throws Exception {
     PluginJars.write(directory, "LastIdPolicy", LAST_ID);
-    SimEngine first = SimEngine.start(SimConfig.instant().withModels("m"));
-    opened.push(first);
-    SimEngine second = SimEngine.start(SimConfig.instant().withModels("m"));
-    opened.push(second);
-    String last =
-        WorkerSpec.idOf(first.url().compareTo(second.url()) > 0 ? first.url() : second.url());
-    ConfigValues values =
+    List<String> ids = engines();
+    Router router = started(config("com.example.LastIdPolicy", directory));
+    assertThat(serving(router)).containsOnly(ids.getLast());
+  }
+
+  private final List<WorkerSpec> workers = new ArrayList<>();
+
+  /** Starts two engines; their ids in order. */
+  private List<String> engines() {
+    for (int i = 0; i < 2; i++) {
+      SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"));
+      opened.push(engine);
+      workers.add(WorkerSpec.of(engine.url()));
+    }
+    return workers.stream().map(WorkerSpec::id).sorted().toList();
+  }
+
+  private PointsmanConfig config(String policy, Path plugins) {
+    return PointsmanConfig.from(
         new ConfigValues()
             .set(FrontKeys.PORT, 0)
             .set(OperationKeys.METRICS_PORT, 0)
-            .set(RoutingKeys.POLICY, "com.example.LastIdPolicy")
-            .set(RoutingKeys.PLUGIN_DIRECTORY, directory.toString())
-            .set(
-                RoutingKeys.WORKERS,
-                List.of(WorkerSpec.of(first.url()), WorkerSpec.of(second.url())));
-    Router router = Router.start(PointsmanConfig.from(values), "test");
+            .set(RoutingKeys.POLICY, policy)
+            .set(RoutingKeys.PLUGIN_DIRECTORY, plugins.toString())
+            .set(RoutingKeys.WORKERS, workers));
+  }
+
+  private Router started(PointsmanConfig config) {
+    Router router = Router.start(config, "test");
     opened.push(router);
     Await.until(
         "both healthy",
         () -> router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy()));
+    return router;
+  }
+
+  /** The workers of ten requests. */
+  private static List<String> serving(Router router) throws Exception {
+    List<String> all = new ArrayList<>();
     try (HttpClient http = HttpClient.newHttpClient()) {
       for (int i = 0; i < 10; i++) {
         HttpRequest request =
@@ -119,9 +143,92 @@ class PolicyClassesTest {
                 .build();
         HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
         assertThat(response.statusCode()).isEqualTo(200);
-        assertThat(response.headers().firstValue("x-pointsman-worker")).contains(last);
+        all.add(response.headers().firstValue("x-pointsman-worker").orElse(""));
       }
     }
+    return all;
+  }
+
+  @Test
+  void policiesOfAnotherDirectoryServeAfterAChange() throws Exception {
+    Path other = Files.createDirectories(directory.resolve("other"));
+    Path empty = Files.createDirectories(directory.resolve("empty"));
+    PluginJars.write(directory, "LastIdPolicy", LAST_ID);
+    PluginJars.write(other, "LastIdPolicy", LAST_ID.replace("> 0", "< 0"));
+    String name = "com.example.LastIdPolicy";
+    List<String> ids = engines();
+    PointsmanConfig before = config(name, directory);
+    Router router = started(before);
+    assertThat(serving(router)).containsOnly(ids.getLast());
+
+    assertThatThrownBy(() -> router.change(before, config(name, empty)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no such class");
+    assertThat(serving(router)).containsOnly(ids.getLast());
+
+    router.change(before, config(name, other));
+    assertThat(serving(router)).containsOnly(ids.getFirst());
+  }
+
+  @Test
+  void theSameJarsHaveOneLoaderAndEarlierOnesClose() throws Exception {
+    String name = "com.example.LastIdPolicy";
+    PluginJars.write(directory, "LastIdPolicy", LAST_ID);
+    Path jar = directory.resolve("LastIdPolicy.jar");
+    PolicyClasses classes = new PolicyClasses();
+    opened.push(classes);
+    PolicyClasses.Of inForce = classes.of(directory.toString());
+    Policy first = inForce.create(name, PARTS).policy();
+    assertThat(classes.of(directory.toString()).create(name, PARTS).policy()).hasSameClassAs(first);
+    assertThat(classes.open()).isEqualTo(1);
+
+    inForce.hold();
+    for (int i = 1; i <= 10; i++) {
+      Files.setLastModifiedTime(jar, FileTime.fromMillis(1000L * i));
+      Policy other = classes.of(directory.toString()).create(name, PARTS).policy();
+      assertThat(other.getClass()).isNotSameAs(first.getClass());
+    }
+    assertThat(classes.open()).isEqualTo(PolicyClasses.MOST_EARLIER + 1);
+    String resource = "com/example/LastIdPolicy.class";
+    assertThat(first.getClass().getClassLoader().getResource(resource)).as("in force").isNotNull();
+    inForce.release();
+    Files.setLastModifiedTime(jar, FileTime.fromMillis(0));
+    PolicyClasses.Of last = classes.of(directory.toString());
+    last.create(name, PARTS);
+    assertThat(first.getClass().getClassLoader().getResource(resource)).as("closed").isNull();
+  }
+
+  /** A jar is replaced, restored with its time, and then others are tried and refused. */
+  @Test
+  void classesInForceStayAfterARestoredJarAndRefusedOnes() throws Exception {
+    String name = "com.example.LastIdPolicy";
+    PluginJars.write(directory, "LastIdPolicy", LAST_ID);
+    Path jar = directory.resolve("LastIdPolicy.jar");
+    FileTime time = Files.getLastModifiedTime(jar);
+    PolicyClasses classes = new PolicyClasses();
+    opened.push(classes);
+    PolicyClasses.Of first = classes.of(directory.toString());
+    ClassLoader original = first.create(name, PARTS).policy().getClass().getClassLoader();
+    first.hold();
+    PolicyClasses.Of second = classes.of(directory.toString());
+    Files.setLastModifiedTime(jar, FileTime.fromMillis(1000));
+    ClassLoader shadow = second.create(name, PARTS).policy().getClass().getClassLoader();
+    second.hold();
+
+    Files.setLastModifiedTime(jar, time);
+    PolicyClasses.Of restored = classes.of(directory.toString());
+    assertThat(restored.create(name, PARTS).policy().getClass().getClassLoader())
+        .isSameAs(original);
+    restored.hold();
+    first.release();
+    for (int i = 2; i <= 9; i++) {
+      Files.setLastModifiedTime(jar, FileTime.fromMillis(1000L * i));
+      classes.of(directory.toString()).create(name, PARTS);
+    }
+    assertThat(classes.open()).isEqualTo(PolicyClasses.MOST_EARLIER + 1);
+    String resource = "com/example/LastIdPolicy.class";
+    assertThat(original.getResource(resource)).as("policies in force").isNotNull();
+    assertThat(shadow.getResource(resource)).as("shadow policy").isNotNull();
   }
 
   @Test

@@ -47,18 +47,7 @@ class RotatedKeysTest {
   @BeforeEach
   void start() throws Exception {
     engine =
-        ScriptedEngine.start(
-            new Faults.Healthy(
-                "m",
-                (request, connection) -> {
-                  if (request.bodyText().equals(STREAM)) {
-                    connection.beginEvents().chunk("data: begun\n\n");
-                    streamEnds.await();
-                    connection.chunk("data: [DONE]\n\n").lastChunk();
-                  } else {
-                    Faults.Answer.ok().answer(request, connection);
-                  }
-                }));
+        ScriptedEngine.start(new Faults.Healthy("m", new Faults.OpenStreams(STREAM, streamEnds)));
     opened.push(engine);
   }
 

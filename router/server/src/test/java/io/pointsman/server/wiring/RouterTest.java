@@ -3,6 +3,8 @@ package io.pointsman.server.wiring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
@@ -10,6 +12,7 @@ import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.Key;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.engine.fleet.Worker;
@@ -34,12 +37,19 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The whole router over sockets, in front of simulated engines. */
 @Timeout(120)
 class RouterTest {
   private static final String CHAT =
       "{\"model\":\"m\",\"max_tokens\":4,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+
+  private static final String IN_USE =
+      ": Address already in use (expected: a free port of an address of this machine)";
+
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<AutoCloseable> opened = new ArrayList<>();
@@ -84,10 +94,15 @@ class RouterTest {
   }
 
   private HttpResponse<String> chat(Router router) throws IOException, InterruptedException {
+    return chat(router, CHAT);
+  }
+
+  private HttpResponse<String> chat(Router router, String body)
+      throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(router.url() + "/v1/chat/completions"))
             .header("content-type", "application/json")
-            .POST(HttpRequest.BodyPublishers.ofString(CHAT))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
             .build();
     return http.send(request, HttpResponse.BodyHandlers.ofString());
   }
@@ -141,6 +156,35 @@ class RouterTest {
     Router router = router(values -> values.set(OperationKeys.METRICS_HOST, "::1"));
     assertThat(router.metricsUrl()).startsWith("http://[::1]:");
     assertThat(get(String.valueOf(router.metricsUrl())).statusCode()).isEqualTo(200);
+  }
+
+  /** The answers of explained decisions are read for all policies. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cost", "round_robin", "cache_aware", "consistent_hash"})
+  void eachPolicysDecisionsAreMeasured(String policy) throws Exception {
+    Router router =
+        router(
+            values -> values.set(RoutingKeys.POLICY, policy).set(AdminKeys.DECISIONS_SAMPLE, 1.0),
+            engine().url());
+    await(() -> allHealthy(router));
+    String streamed =
+        CHAT.replaceFirst("\\{", "{\"stream\":true,\"stream_options\":{\"include_usage\":true},");
+    for (String body : List.of(CHAT, streamed)) {
+      assertThat(chat(router, body).statusCode()).isEqualTo(200);
+      Await.until("counts", () -> measured(router, 0).path("cached_tokens").isNumber());
+    }
+    assertThat(measured(router, 0).path("ttft_ms").isNumber()).isTrue();
+    assertThat(measured(router, 1).path("cached_tokens").isNumber()).isTrue();
+  }
+
+  /** The measured values of a decision; 0 is the newest. */
+  private JsonNode measured(Router router, int index) {
+    try {
+      JsonNode decisions = JSON.readTree(get(router.adminUrl() + "/decisions").body());
+      return decisions.path("decisions").path(index).path("measured");
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test
@@ -306,13 +350,35 @@ class RouterTest {
   }
 
   @Test
+  void anAddressOfAnotherMachineIsReportedWithTheReason() {
+    // Addresses for documentation (RFC 5737): no machine has one.
+    String reason =
+        " 192.0.2.1:0: Cannot assign requested address"
+            + " (expected: a free port of an address of this machine)";
+    for (Key<String> key : List.of(FrontKeys.HOST, AccessKeys.HOST, OperationKeys.METRICS_HOST)) {
+      ConfigValues values =
+          new ConfigValues()
+              .set(FrontKeys.PORT, 0)
+              .set(AccessKeys.PORT, 0)
+              .set(AccessKeys.INSECURE, true)
+              .set(OperationKeys.METRICS_PORT, 0)
+              .set(key, "192.0.2.1");
+      PointsmanConfig config = PointsmanConfig.from(values);
+      assertThatThrownBy(() -> Router.start(config, "test"))
+          .as(key.path())
+          .isInstanceOf(StartException.class)
+          .hasMessageEndingWith(reason);
+    }
+  }
+
+  @Test
   void anOccupiedPortIsReportedAndNothingIsLeftOpen() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ConfigValues values = new ConfigValues().set(FrontKeys.PORT, taken.getLocalPort());
       PointsmanConfig config = PointsmanConfig.from(values);
       assertThatThrownBy(() -> Router.start(config, "test"))
           .isInstanceOf(StartException.class)
-          .hasMessage("listen: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+          .hasMessage("listen: 127.0.0.1:" + taken.getLocalPort() + IN_USE);
       ConfigValues metrics =
           new ConfigValues()
               .set(FrontKeys.PORT, 0)
@@ -320,13 +386,13 @@ class RouterTest {
       PointsmanConfig withMetrics = PointsmanConfig.from(metrics);
       assertThatThrownBy(() -> Router.start(withMetrics, "test"))
           .isInstanceOf(StartException.class)
-          .hasMessage("metrics: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+          .hasMessage("metrics: 127.0.0.1:" + taken.getLocalPort() + IN_USE);
       ConfigValues admin =
           new ConfigValues().set(FrontKeys.PORT, 0).set(AccessKeys.PORT, taken.getLocalPort());
       PointsmanConfig withAdmin = PointsmanConfig.from(admin);
       assertThatThrownBy(() -> Router.start(withAdmin, "test"))
           .isInstanceOf(StartException.class)
-          .hasMessage("admin: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+          .hasMessage("admin: 127.0.0.1:" + taken.getLocalPort() + IN_USE);
     }
   }
 }

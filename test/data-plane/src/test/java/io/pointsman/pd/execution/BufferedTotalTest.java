@@ -123,10 +123,10 @@ class BufferedTotalTest {
             + chunk
             + "\r\n";
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
-        ServerSocket deaf = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
-      rig.worker("http://127.0.0.1:" + deaf.getLocalPort());
+        ServerSocket unresponsive = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+      rig.worker("http://127.0.0.1:" + unresponsive.getLocalPort());
       WireClient client = rig.connect().send(upload);
-      try (Socket connection = deaf.accept()) {
+      try (Socket connection = unresponsive.accept()) {
         assertThat(connection.getInputStream().read()).isEqualTo('P');
         assertThat(rig.server().bodies().taken()).isGreaterThanOrEqualTo(kept);
       }
@@ -155,11 +155,9 @@ class BufferedTotalTest {
           gate.await();
           new Answer(200, reply).answer(request, connection);
         };
-    try (SplitRig rig = new SplitRig("nixl", SMALL);
-        ScriptedEngine prefill = ScriptedEngine.start(prefilling);
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl", SMALL)) {
+      ScriptedEngine prefill = rig.prefill(prefilling);
+      ScriptedEngine decode = rig.decode(Answer.ok());
       List<WireClient> clients = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
         clients.add(rig.proxy.connect().send(ProxyRig.post(SplitRig.PATH, prompt(BODY))));

@@ -12,6 +12,7 @@ import io.pointsman.proxy.WireClient;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,43 +37,41 @@ class LateResponseTest {
     };
   }
 
-  /**
-   * A worker with a half-open breaker. It gets one request, and the next one only after a success.
-   */
-  private static Worker probed(SplitRig rig, ScriptedEngine engine) {
-    Worker worker = rig.prefill(engine);
+  /** An engine with a half-open breaker: the next request comes only after a success. */
+  private ScriptedEngine probed(SplitRig rig) throws IOException {
+    ScriptedEngine engine = rig.prefill(half());
+    Worker worker = rig.worker(engine);
     for (int i = 0; i < BreakerSettings.DEFAULTS.failureThreshold(); i++) {
       requireNonNull(worker.tryLease(rig.clock.nanos(), 0, 0, (_, _) -> {})).failed(Failure.ERROR);
     }
     assertThat(worker.eligible(rig.clock.nanos())).isFalse();
     rig.clock.advance(BreakerSettings.DEFAULTS.openFor().plusSeconds(1));
     assertThat(worker.eligible(rig.clock.nanos())).isTrue();
-    return worker;
+    return engine;
   }
 
-  private static void awaitHead(SplitRig rig, ScriptedEngine engine, Worker worker) {
+  private static void awaitHead(SplitRig rig, ScriptedEngine engine) {
+    Worker worker = rig.worker(engine);
     ProxyRig.await("it is asked", () -> engine.requests().size() == 1);
     ProxyRig.await("its head has come", () -> worker.eligible(rig.clock.nanos()));
   }
 
   private void breaksOff(SplitRig rig) {
     ProxyRig.await("the client's request is over", () -> !rig.proxy.ended.isEmpty());
-    assertThat(rig.heard).noneMatch(told -> told.startsWith("PREFILL_"));
+    assertThat(rig.recorded).noneMatch(each -> each.startsWith("PREFILL_"));
     breaks.countDown();
-    ProxyRig.await("its end is told", () -> rig.heard.contains("PREFILL_ERROR"));
-    assertThat(rig.heard).doesNotContain("PREFILL_ABORTED");
+    ProxyRig.await("its end is recorded", () -> rig.recorded.contains("PREFILL_ERROR"));
+    assertThat(rig.recorded).doesNotContain("PREFILL_ABORTED");
   }
 
   @Test
   void aPrefillThatBreaksAfterItsClientHasLeftCountsAsAFailure() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(half());
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      Worker worker = probed(rig, prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = probed(rig);
+      ScriptedEngine decode = rig.decode(Answer.ok());
       try (WireClient client = rig.proxy.connect()) {
         client.send(request());
-        awaitHead(rig, prefill, worker);
+        awaitHead(rig, prefill);
       }
       breaksOff(rig);
       assertThat(decode.requests()).isEmpty();
@@ -82,19 +81,16 @@ class LateResponseTest {
   @Test
   void aPrefillThatBreaksAfterItsDecodeHasFailedCountsAsAFailure() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("mooncake");
-        ScriptedEngine prefill = ScriptedEngine.start(half());
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (asked, connection) -> {
-                  fails.await();
-                  new Answer(500, "{\"error\":{}}").answer(asked, connection);
-                })) {
-      Worker worker = probed(rig, prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("mooncake")) {
+      ScriptedEngine prefill = probed(rig);
+      rig.decode(
+          (asked, connection) -> {
+            fails.await();
+            new Answer(500, "{\"error\":{}}").answer(asked, connection);
+          });
       try (WireClient client = rig.proxy.connect()) {
         client.send(request());
-        awaitHead(rig, prefill, worker);
+        awaitHead(rig, prefill);
         fails.countDown();
         assertThat(client.read().status()).isEqualTo(500);
       }
@@ -106,27 +102,23 @@ class LateResponseTest {
   @Test
   void aPrefillThatBreaksAfterANewDecisionCountsAsAFailure() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("mooncake");
-        ScriptedEngine prefill = ScriptedEngine.start(half());
-        ScriptedEngine broken =
-            ScriptedEngine.start(
-                (asked, connection) -> {
-                  fails.await();
-                  new Answer(500, "{\"error\":{}}").answer(asked, connection);
-                });
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      Worker worker = probed(rig, prefill);
-      rig.decode(broken);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("mooncake")) {
+      ScriptedEngine prefill = probed(rig);
+      rig.decode(
+          (asked, connection) -> {
+            fails.await();
+            new Answer(500, "{\"error\":{}}").answer(asked, connection);
+          });
+      rig.decode(Answer.ok());
       try (WireClient client = rig.proxy.connect()) {
         client.send(request());
-        awaitHead(rig, prefill, worker);
+        awaitHead(rig, prefill);
         fails.countDown();
         assertThat(client.read().status()).isEqualTo(200);
       }
       assertThat(prefill.requests()).hasSize(2);
       breaks.countDown();
-      ProxyRig.await("its end is told", () -> rig.heard.contains("PREFILL_ERROR"));
+      ProxyRig.await("its end is recorded", () -> rig.recorded.contains("PREFILL_ERROR"));
     }
   }
 }

@@ -58,9 +58,8 @@ class SingleWorkerTest {
   @ParameterizedTest
   @ValueSource(strings = {"/v1/completions", "/v1/embeddings", "/invocations"})
   void decodeWorkersDoNotGetTransferFields(String path) throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireResponse answer = rig.proxy.ask(post(path, planted(PLAIN)));
 
       assertThat(answer.status()).isEqualTo(200);
@@ -80,9 +79,8 @@ class SingleWorkerTest {
     String head =
         "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n"
             + "transfer-encoding: chunked\r\n\r\n";
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
 
       assertThat(rig.proxy.ask(head + chunk).status()).isEqualTo(200);
       assertThat(decode.awaitRequest().bodyText()).isEqualTo(PLAIN);
@@ -91,9 +89,8 @@ class SingleWorkerTest {
 
   @Test
   void bodiesWithoutTransferFieldsStayUnchanged() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
       String head = "x-request-id: mine\r\nx-data-parallel-rank: 1\r\n";
       assertThat(rig.proxy.ask(ProxyRig.post(SplitRig.PATH, head, PLAIN)).status()).isEqualTo(200);
       EngineRequest sent = decode.awaitRequest();
@@ -110,9 +107,8 @@ class SingleWorkerTest {
         new HeaderSettings(
             List.of("x-request-id"), true, false, ForwardedSettings.DEFAULTS, configured);
     ProxySettings settings = ProxySettings.DEFAULTS.withHeaders(headers);
-    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), settings);
-        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
-      rig.worker(regular.url(), Role.REGULAR);
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), settings)) {
+      ScriptedEngine regular = rig.regular(Answer.ok());
 
       for (String path : List.of(SplitRig.PATH, "/v1/embeddings", "/invocations")) {
         assertThat(rig.proxy.ask(post(path, planted(PLAIN))).status()).isEqualTo(200);
@@ -130,10 +126,8 @@ class SingleWorkerTest {
     ProxySettings small =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
     String large = PLAIN.replace("\"a\"", '"' + "a".repeat(5000) + '"');
-    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), small);
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), small)) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireResponse planted = rig.proxy.ask(post(SplitRig.PATH, planted(large)));
       assertThat(planted.status()).isEqualTo(400);
       assertThat(planted.text()).contains("\"invalid_body\"", "kv_transfer_params");
@@ -142,7 +136,7 @@ class SingleWorkerTest {
       assertThat(refused.status()).isEqualTo(413);
       assertThat(refused.text()).contains("\"body_too_large\"", "limits.max-buffered-body");
       assertThat(decode.requests()).isEmpty();
-      rig.worker(regular.url(), Role.REGULAR);
+      ScriptedEngine regular = rig.regular(Answer.ok());
       assertThat(rig.proxy.ask(post(SplitRig.PATH, large)).status()).isEqualTo(200);
       assertThat(regular.awaitRequest().bodyText()).isEqualTo(large);
       ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 3);
@@ -182,18 +176,16 @@ class SingleWorkerTest {
     if (header.startsWith("content-type")) {
       request = request.replace("content-type: application/json\r\n", "");
     }
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireResponse refused = ask(rig, request);
 
       assertThat(refused.status()).as(refused.text()).isEqualTo(status);
       assertThat(refused.text()).contains("\"code\":\"" + code + '"', "invalid_request_error");
       assertThat(refused.header("retry-after")).isNull();
-      Worker worker = rig.worker(regular.url(), Role.REGULAR);
+      ScriptedEngine regular = rig.regular(Answer.ok());
+      Worker worker = rig.worker(regular);
       assertThat(ask(rig, request).status()).isEqualTo(200);
       assertThat(regular.awaitRequest().body()).isEqualTo(body.getBytes(ISO_8859_1));
       worker.drain(true);
@@ -214,12 +206,12 @@ class SingleWorkerTest {
     if (header.startsWith("content-type")) {
       request = request.replace("content-type: application/json\r\n", "");
     }
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
-      rig.worker(regular.url(), Role.REGULAR);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine regular = rig.regular(Answer.ok());
       WireResponse refused = ask(rig, request);
       assertThat(refused.status()).as(status + " " + code).isEqualTo(400);
-      assertThat(refused.text()).contains("\"invalid_body\"", "kv_transfer_params");
+      assertThat(refused.text())
+          .contains("\"invalid_body\"", list ? "UTF-16" : "kv_transfer_params");
       assertThat(regular.requests()).isEmpty();
     }
   }
@@ -228,9 +220,8 @@ class SingleWorkerTest {
   @ParameterizedTest
   @ValueSource(strings = {"\u00ef\u00bb\u00bf", " \t"})
   void bytesBeforeAnObjectDoNotHideTransferFields(String mark) throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
 
       assertThat(ask(rig, post("/invocations", mark + planted(PLAIN))).status()).isEqualTo(200);
       assertThat(decode.awaitRequest().body()).isEqualTo((mark + PLAIN).getBytes(ISO_8859_1));
@@ -244,9 +235,8 @@ class SingleWorkerTest {
     String request =
         ProxyRig.post("/v1/audio/transcriptions", form)
             .replace("application/json", "multipart/form-data; boundary=b");
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
 
       assertThat(rig.proxy.ask(request).status()).isEqualTo(200);
       assertThat(decode.awaitRequest().bodyText()).isEqualTo(form);
@@ -259,9 +249,8 @@ class SingleWorkerTest {
     for (int i = 0; i < 4096; i++) {
       many.append(",\"x").append(i).append("\":1");
     }
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireResponse refused = rig.proxy.ask(ProxyRig.post(SplitRig.PATH, many + "}"));
 
       assertThat(refused.status()).isEqualTo(400);
@@ -275,9 +264,8 @@ class SingleWorkerTest {
 
   @Test
   void theNextTurnOfAStoredResponseHasNoTransferFields() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
 
       assertThat(rig.proxy.ask(post("/v1/responses", planted(STORED))).status()).isEqualTo(200);
       EngineRequest sent = decode.awaitRequest();
@@ -296,11 +284,9 @@ class SingleWorkerTest {
         (request, connection) ->
             (asked.getAndSet(true) ? Answer.ok() : new HangAfter(BROKEN))
                 .answer(request, connection);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine one = ScriptedEngine.start(brokenOnce);
-        ScriptedEngine two = ScriptedEngine.start(brokenOnce)) {
-      rig.decode(one);
-      rig.decode(two);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine one = rig.decode(brokenOnce);
+      ScriptedEngine two = rig.decode(brokenOnce);
 
       WireResponse answer = rig.proxy.ask(post(path, planted(body)));
 
@@ -321,10 +307,8 @@ class SingleWorkerTest {
   @Test
   void theNextTurnOfAStoredResponseIsRefusedIfDecodeServesNoCompleteRequests() throws Exception {
     try (SplitRig rig =
-            new SplitRig(
-                SplitRig.named("sglang"), ProxySettings.DEFAULTS, SplitSettings.HALVES_ONLY);
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.decode(decode);
+        new SplitRig(SplitRig.named("sglang"), ProxySettings.DEFAULTS, SplitSettings.HALVES_ONLY)) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireResponse refused = rig.proxy.ask(post("/v1/responses", STORED));
 
       assertThat(refused.status()).isEqualTo(400);
@@ -346,14 +330,10 @@ class SingleWorkerTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aRegularWorkerServesIfTheOnlyDecodeWorkerIsBusy(boolean another) throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
-        ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{}"));
-        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(busy);
-      rig.worker(regular.url(), Role.REGULAR);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+      ScriptedEngine busy = rig.decode(new Answer(429, "{}"));
+      rig.regular(Answer.ok());
       if (another) {
         down(rig.worker("http://127.0.0.1:1", Role.DECODE));
       }
@@ -365,7 +345,7 @@ class SingleWorkerTest {
       assertThat(prefill.requests()).hasSize(1);
       busy.now(Answer.ok());
       rig.clock.advance(Duration.ofSeconds(10));
-      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("recorded: " + rig.recorded, () -> rig.recorded.contains("HANDOVER_RELEASED"));
     }
   }
 
@@ -373,11 +353,9 @@ class SingleWorkerTest {
   void aDecodeWorkerWithoutAPlanServesTheCompleteRequest() throws Exception {
     PdSetup unknown =
         Protocols.create("lmcache", _ -> Peer.UNKNOWN, ProtocolSettings.DEFAULTS, () -> 0);
-    try (SplitRig rig = new SplitRig(unknown, ProxySettings.DEFAULTS);
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig(unknown, ProxySettings.DEFAULTS)) {
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
+      ScriptedEngine decode = rig.decode(Answer.ok());
 
       WireResponse response = rig.proxy.ask(SplitRig.request());
 

@@ -59,18 +59,15 @@ class SplitFirstEventsTest {
   @ValueSource(strings = {ERROR, ABORT, BUSY})
   void anErrorInPlaceOfDecodesFirstOutputIsRetried(String error) throws Exception {
     EngineScript decodes = once(new EventStream(List.of(ROLE, error)), stream());
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
-        ScriptedEngine one = ScriptedEngine.start(decodes);
-        ScriptedEngine two = ScriptedEngine.start(decodes)) {
-      rig.prefill(prefill);
-      rig.decode(one);
-      rig.decode(two);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, PREFILLED));
+      rig.decode(decodes);
+      rig.decode(decodes);
       WireResponse response = rig.proxy.ask(streamed());
 
       assertThat(response.status()).isEqualTo(200);
       assertThat(response.text()).isEqualTo(ANSWER);
-      assertThat(rig.heard).contains("HANDOVER_RECOMPUTED");
+      assertThat(rig.recorded).contains("HANDOVER_RECOMPUTED");
       assertThat(prefill.requests()).as("what was fetched is not fetched again").hasSize(2);
       assertThat(rig.proxy.outcomes).contains(new Outcome.Failed(Failure.ERROR));
       rig.awaitReleases();
@@ -80,16 +77,13 @@ class SplitFirstEventsTest {
   @Test
   void aDecodeWorkerThatIsBusyAfterItsHeadRests() throws Exception {
     EngineScript decodes = once(new EventStream(List.of(BUSY)), stream());
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
-        ScriptedEngine one = ScriptedEngine.start(decodes);
-        ScriptedEngine two = ScriptedEngine.start(decodes)) {
-      rig.prefill(prefill);
-      rig.decode(one);
-      rig.decode(two);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, PREFILLED));
+      rig.decode(decodes);
+      rig.decode(decodes);
       assertThat(rig.proxy.ask(streamed()).text()).isEqualTo(ANSWER);
 
-      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+      assertThat(rig.recorded).contains("HANDOVER_RETAKEN");
       assertThat(prefill.requests()).hasSize(1);
       assertThat(rig.proxy.outcomes).noneMatch(Outcome.Failed.class::isInstance);
     }
@@ -97,11 +91,9 @@ class SplitFirstEventsTest {
 
   @Test
   void aClientGetsRetryAfterIfDecodeStaysBusyAfterItsHead() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
-        ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of(BUSY)))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, PREFILLED));
+      ScriptedEngine decode = rig.decode(new EventStream(List.of(BUSY)));
       WireResponse response = rig.proxy.ask(streamed());
 
       assertThat(response.status()).as(response.text()).isEqualTo(503);
@@ -109,18 +101,16 @@ class SplitFirstEventsTest {
       assertThat(response.header("retry-after")).isEqualTo("1");
       decode.now(stream());
       rig.clock.advance(Duration.ofSeconds(10));
-      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("recorded: " + rig.recorded, () -> rig.recorded.contains("HANDOVER_RELEASED"));
     }
   }
 
   @Test
   void aClientsOwnErrorIsForwarded() throws Exception {
     String error = "{\"error\":{\"message\":\"too long\",\"code\":400}}";
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
-        ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of(error)))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, PREFILLED));
+      ScriptedEngine decode = rig.decode(new EventStream(List.of(error)));
 
       assertThat(rig.proxy.ask(streamed()).text()).contains(error);
       assertThat(decode.requests()).hasSize(1);
@@ -135,20 +125,17 @@ class SplitFirstEventsTest {
   @ValueSource(strings = {ERROR, ABORT, BUSY})
   void anErrorAtTheEndOfAPrefillsStreamCancelsDecode(String error) throws Exception {
     EngineScript prefills = once(new EventStream(List.of(error)), stream());
-    try (SplitRig rig = new SplitRig("sglang");
-        ScriptedEngine one = ScriptedEngine.start(prefills);
-        ScriptedEngine two = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
-      rig.prefill(one);
-      rig.prefill(two);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("sglang")) {
+      rig.prefill(prefills);
+      rig.prefill(prefills);
+      ScriptedEngine decode = rig.decode(SplitRig.silentOnce());
       WireResponse response = rig.proxy.ask(streamed());
 
       assertThat(response.status()).isEqualTo(200);
       assertThat(decode.requests()).hasSize(2);
-      assertThat(rig.heard).contains(error.equals(BUSY) ? "PREFILL_BUSY" : "PREFILL_ERROR");
+      assertThat(rig.recorded).contains(error.equals(BUSY) ? "PREFILL_BUSY" : "PREFILL_ERROR");
       // Decode's answer may be complete before the concurrent prefill's answer is read.
-      ProxyRig.await("prefill has ended", () -> rig.heard.contains("PREFILL_DONE"));
+      ProxyRig.await("prefill has ended", () -> rig.recorded.contains("PREFILL_DONE"));
     }
   }
 
@@ -170,18 +157,15 @@ class SplitFirstEventsTest {
             },
             (request, connection) ->
                 connection.beginEvents().chunk(BEGUN).chunk("event: a\ndata: {}\n\n").lastChunk());
-    try (SplitRig rig = new SplitRig("mooncake");
-        ScriptedEngine one = ScriptedEngine.start(prefills);
-        ScriptedEngine two = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(decodes)) {
-      rig.prefill(one);
-      rig.prefill(two);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("mooncake")) {
+      rig.prefill(prefills);
+      rig.prefill(prefills);
+      ScriptedEngine decode = rig.decode(decodes);
       try (WireClient client = rig.proxy.connect()) {
         client.send(
             ProxyRig.post(
                 "/v1/responses", "{\"model\":\"m\",\"input\":\"hello\",\"stream\":true}"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         rig.clock.advance(Duration.ofSeconds(1));
         fails.countDown();
 
@@ -196,25 +180,22 @@ class SplitFirstEventsTest {
   @Test
   void aRoleWithoutTextIsForwardedAfterADelay() throws Exception {
     CountDownLatch goesOn = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (request, connection) -> {
-                  connection.beginEvents().chunk("data: " + ROLE + "\n\n");
-                  goesOn.await();
-                  connection.chunk("data: [DONE]\n\n").lastChunk();
-                })) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, PREFILLED));
+      rig.decode(
+          (request, connection) -> {
+            connection.beginEvents().chunk("data: " + ROLE + "\n\n");
+            goesOn.await();
+            connection.chunk("data: [DONE]\n\n").lastChunk();
+          });
       try (WireClient client = rig.proxy.connect()) {
         client.send(streamed());
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         ProxyRig.await(
             "the role has gone on",
             () -> {
               rig.clock.advance(Duration.ofMillis(50));
-              return rig.heard.contains("HANDOVER_TAKEN");
+              return rig.recorded.contains("HANDOVER_TAKEN");
             });
         goesOn.countDown();
         assertThat(client.read().text()).isEqualTo("data: " + ROLE + "\n\ndata: [DONE]\n\n");
@@ -230,15 +211,13 @@ class SplitFirstEventsTest {
         new EventStream(
             List.of("{\"error\":{\"message\":\"EngineCore encountered an issue.\",\"code\":500}}"));
     EngineScript prefills = new Answer(200, PREFILLED);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(prefillDies ? dead : prefills);
-        ScriptedEngine otherPrefill = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(prefillDies ? stream() : dead);
-        ScriptedEngine otherDecode = ScriptedEngine.start(stream())) {
-      Worker first = rig.prefill(prefill);
-      rig.prefill(otherPrefill);
-      Worker second = rig.decode(decode);
-      rig.decode(otherDecode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(prefillDies ? dead : prefills);
+      Worker first = rig.worker(prefill);
+      rig.prefill(prefills);
+      ScriptedEngine decode = rig.decode(prefillDies ? stream() : dead);
+      Worker second = rig.worker(decode);
+      rig.decode(stream());
       ScriptedEngine ending = prefillDies ? prefill : decode;
       for (int i = 0; i < 3; i++) {
         assertThat(rig.proxy.ask(streamed()).text()).isEqualTo(ANSWER);
@@ -259,15 +238,13 @@ class SplitFirstEventsTest {
                 "{\"error\":{\"message\":\"no tool 'EngineDeadError'\",\"code\":500},"
                     + "\"metadata\":{\"error\":\"EngineDeadError\"}}"));
     EngineScript prefills = new Answer(200, PREFILLED);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(prefillFails ? fails : prefills);
-        ScriptedEngine otherPrefill = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(prefillFails ? stream() : fails);
-        ScriptedEngine otherDecode = ScriptedEngine.start(stream())) {
-      Worker first = rig.prefill(prefill);
-      rig.prefill(otherPrefill);
-      Worker second = rig.decode(decode);
-      rig.decode(otherDecode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(prefillFails ? fails : prefills);
+      Worker first = rig.worker(prefill);
+      rig.prefill(prefills);
+      ScriptedEngine decode = rig.decode(prefillFails ? stream() : fails);
+      Worker second = rig.worker(decode);
+      rig.decode(stream());
       for (int i = 0; i < 3; i++) {
         assertThat(rig.proxy.ask(streamed()).text()).isEqualTo(ANSWER);
       }

@@ -7,7 +7,6 @@ import io.pointsman.proxy.WireResponse;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
-import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,75 +36,64 @@ class SplitHandOverTest {
     }
   }
 
-  private static ScriptedEngine numbering() throws IOException {
+  private static EngineScript numbering() {
     AtomicInteger handOvers = new AtomicInteger();
-    return ScriptedEngine.start(
-        (asked, connection) ->
-            new Answer(200, "{\"kv_transfer_params\":{\"n\":" + handOvers.incrementAndGet() + "}}")
-                .answer(asked, connection));
+    return (asked, connection) ->
+        new Answer(200, "{\"kv_transfer_params\":{\"n\":" + handOvers.incrementAndGet() + "}}")
+            .answer(asked, connection);
   }
 
-  private static ScriptedEngine decoding() throws IOException {
-    return ScriptedEngine.start(
-        (asked, connection) -> {
-          boolean first = asked.bodyText().contains("\"n\":1");
-          new Answer(200, first ? "{\"of\":1}" : "{\"of\":2}").answer(asked, connection);
-        });
+  private static EngineScript decoding() {
+    return (asked, connection) -> {
+      boolean first = asked.bodyText().contains("\"n\":1");
+      new Answer(200, first ? "{\"of\":1}" : "{\"of\":2}").answer(asked, connection);
+    };
   }
 
   @ParameterizedTest
   @EnumSource
   void aHandoverThatMayHaveBeenFetchedIsNotReused(AfterReading failure) throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = numbering();
-        ScriptedEngine fails = ScriptedEngine.start(failure.script());
-        ScriptedEngine decode = decoding()) {
-      rig.prefill(prefill);
-      rig.decode(fails);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(numbering());
+      ScriptedEngine fails = rig.decode(failure.script());
+      rig.decode(decoding());
       WireResponse response = rig.proxy.ask(request(""));
 
       assertThat(fails.requests()).hasSize(1);
       assertThat(response.text()).isEqualTo("{\"of\":2}");
       assertThat(prefill.requests()).hasSize(2);
-      assertThat(rig.heard).contains("HANDOVER_RECOMPUTED").doesNotContain("HANDOVER_RETAKEN");
+      assertThat(rig.recorded).contains("HANDOVER_RECOMPUTED").doesNotContain("HANDOVER_RETAKEN");
       rig.awaitReleases();
     }
   }
 
   @Test
   void aHandoverThatABusyWorkerRefusedGoesToAnother() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = numbering();
-        ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{\"error\":{}}"));
-        ScriptedEngine decode = decoding()) {
-      rig.prefill(prefill);
-      rig.decode(busy);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(numbering());
+      ScriptedEngine busy = rig.decode(new Answer(429, "{\"error\":{}}"));
+      rig.decode(decoding());
       WireResponse response = rig.proxy.ask(request(""));
 
       assertThat(busy.requests()).hasSize(1);
       assertThat(response.text()).isEqualTo("{\"of\":1}");
       assertThat(prefill.requests()).hasSize(1);
-      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+      assertThat(rig.recorded).contains("HANDOVER_RETAKEN");
     }
   }
 
   @Test
   void aHandoverThatCouldNotBeSentGoesToAnother() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = numbering();
-        ScriptedEngine gone = decoding();
-        ScriptedEngine decode = decoding()) {
-      rig.prefill(prefill);
-      rig.decode(gone);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(numbering());
+      ScriptedEngine gone = rig.decode(decoding());
+      rig.decode(decoding());
       gone.stopListening();
       WireResponse response = rig.proxy.ask(request(""));
 
       assertThat(response.text()).isEqualTo("{\"of\":1}");
       assertThat(prefill.requests()).hasSize(1);
-      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+      assertThat(rig.recorded).contains("HANDOVER_RETAKEN");
     }
   }
 }

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Timeout;
 class SplitKeepAliveTest {
   private static final Duration KEEPALIVE = Duration.ofMillis(20);
 
-  /** Much longer than the interval at which the router checks for silent streams. */
-  private static final long SOME_LOOKS_MILLIS = 500;
+  /** The router reads the clock for other purposes than checks for silent streams too. */
+  private static final int READS = 200;
 
   private final CountDownLatch fails = new CountDownLatch(1);
 
@@ -43,18 +43,18 @@ class SplitKeepAliveTest {
   @Test
   void aPrefillThatFailsLateCancelsDecodeAndIsRetried() throws Exception {
     EngineScript prefills = breaksOffOnce();
-    try (SplitRig rig = new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE));
-        ScriptedEngine one = ScriptedEngine.start(prefills);
-        ScriptedEngine two = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
-      rig.prefill(one);
-      rig.prefill(two);
-      rig.decode(decode);
+    try (SplitRig rig =
+        new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE))) {
+      ScriptedEngine one = rig.prefill(prefills);
+      ScriptedEngine two = rig.prefill(prefills);
+      ScriptedEngine decode = rig.decode(SplitRig.silentOnce());
       try (WireClient client = rig.proxy.connect()) {
         client.send(request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         rig.clock.advance(Duration.ofSeconds(1));
-        Thread.sleep(SOME_LOOKS_MILLIS);
+        long before = rig.clock.reads();
+        ProxyRig.await(
+            "the router checks for silent streams", () -> rig.clock.reads() > before + READS);
         fails.countDown();
 
         WireResponse response = client.read();

@@ -40,10 +40,6 @@ class SplitKeptTest {
     return new SplitRig(SplitRig.named("nixl"), ProxySettings.DEFAULTS, settings);
   }
 
-  private static ScriptedEngine start(EngineScript script) throws Exception {
-    return ScriptedEngine.start(script);
-  }
-
   /** Has one response and answers 404 for others. */
   private static EngineScript keeper(String id) {
     return (request, connection) ->
@@ -73,15 +69,11 @@ class SplitKeptTest {
         "DELETE /v1/responses/resp_1"
       })
   void decodeWorkersAreTriedAfterRegularOnes(String line) throws Exception {
-    try (SplitRig rig = rig(false);
-        ScriptedEngine regular = start(nothing());
-        ScriptedEngine prefill = start(nothing());
-        ScriptedEngine one = start(nothing());
-        ScriptedEngine two = start(keeper("resp_1"))) {
-      rig.worker(regular.url(), Role.REGULAR);
-      rig.prefill(prefill);
-      rig.decode(one);
-      rig.decode(two);
+    try (SplitRig rig = rig(false)) {
+      ScriptedEngine regular = rig.regular(nothing());
+      ScriptedEngine prefill = rig.prefill(nothing());
+      ScriptedEngine one = rig.decode(nothing());
+      ScriptedEngine two = rig.decode(keeper("resp_1"));
 
       WireResponse found = rig.proxy.ask(ask(line));
       assertThat(found.status()).as(found.text()).isEqualTo(200);
@@ -95,11 +87,9 @@ class SplitKeptTest {
 
   @Test
   void theOwnerOfAResponseIsRemembered() throws Exception {
-    try (SplitRig rig = rig(false);
-        ScriptedEngine regular = start(nothing());
-        ScriptedEngine decode = start(keeper("resp_1"))) {
-      rig.worker(regular.url(), Role.REGULAR);
-      rig.decode(decode);
+    try (SplitRig rig = rig(false)) {
+      ScriptedEngine regular = rig.regular(nothing());
+      ScriptedEngine decode = rig.decode(keeper("resp_1"));
       assertThat(rig.proxy.ask(get("resp_1")).status()).isEqualTo(200);
       assertThat(rig.proxy.ask(get("resp_1")).status()).isEqualTo(200);
       assertThat(regular.requests()).hasSize(1);
@@ -109,11 +99,9 @@ class SplitKeptTest {
 
   @Test
   void prefillWorkersThatServeCompleteRequestsAreTriedLast() throws Exception {
-    try (SplitRig rig = rig(true);
-        ScriptedEngine prefill = start(keeper("resp_1"));
-        ScriptedEngine decode = start(nothing())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = rig(true)) {
+      ScriptedEngine prefill = rig.prefill(keeper("resp_1"));
+      ScriptedEngine decode = rig.decode(nothing());
       assertThat(rig.proxy.ask(get("resp_1")).status()).isEqualTo(200);
       assertThat(decode.requests()).hasSize(1);
       assertThat(rig.proxy.ask(get("resp_2")).status()).as("nobody's").isEqualTo(404);
@@ -127,36 +115,26 @@ class SplitKeptTest {
   @CsvSource({"resp_1, 200", "resp_2, 502"})
   void workersWithoutTheResponseDoNotCountAsAttempts(String id, int status) throws Exception {
     List<ScriptedEngine> others = new ArrayList<>();
-    try (SplitRig rig = rig(false);
-        ScriptedEngine decode = start(keeper("resp_1"))) {
+    try (SplitRig rig = rig(false)) {
       for (int i = 0; i < 6; i++) {
-        others.add(start(nothing()));
-        rig.worker(others.getLast().url(), Role.REGULAR);
+        others.add(rig.regular(nothing()));
       }
       rig.worker(NOBODY, Role.DECODE);
-      rig.decode(decode);
+      ScriptedEngine decode = rig.decode(keeper("resp_1"));
       assertThat(rig.proxy.ask(get(id)).status())
           .as("the one that cannot be reached may have what nobody else has")
           .isEqualTo(status);
       assertThat(others).allMatch(each -> each.requests().size() == 1);
       assertThat(decode.requests()).hasSize(1);
-    } finally {
-      for (ScriptedEngine each : others) {
-        each.close();
-      }
     }
   }
 
   @Test
   void anErrorIsNotReplacedByTheAnswersOfWorkersWithoutTheResponse() throws Exception {
-    try (SplitRig rig = rig(false);
-        ScriptedEngine broken =
-            start(
-                (_, connection) ->
-                    connection.reply(500, "application/json", "{\"error\":\"disk\"}"));
-        ScriptedEngine decode = start(nothing())) {
-      rig.worker(broken.url(), Role.REGULAR);
-      rig.decode(decode);
+    try (SplitRig rig = rig(false)) {
+      rig.regular(
+          (_, connection) -> connection.reply(500, "application/json", "{\"error\":\"disk\"}"));
+      ScriptedEngine decode = rig.decode(nothing());
       WireResponse unsure = rig.proxy.ask(get("resp_1"));
       assertThat(unsure.status()).isEqualTo(500);
       assertThat(unsure.text()).contains("disk");
@@ -166,16 +144,14 @@ class SplitKeptTest {
 
   @Test
   void whileWorkersAreBusyTheAnswerIsNot404() throws Exception {
-    try (SplitRig rig = rig(false);
-        ScriptedEngine busy =
-            start(
-                (_, connection) ->
-                    connection.send(
-                        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\n"
-                            + "content-length: 2\r\n\r\n{}"));
-        ScriptedEngine decode = start(keeper("resp_1"))) {
-      rig.worker(busy.url(), Role.REGULAR);
-      rig.decode(decode);
+    try (SplitRig rig = rig(false)) {
+      ScriptedEngine busy =
+          rig.regular(
+              (_, connection) ->
+                  connection.send(
+                      "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\n"
+                          + "content-length: 2\r\n\r\n{}"));
+      rig.decode(keeper("resp_1"));
       assertThat(rig.proxy.ask(get("resp_2")).status()).isEqualTo(429);
       WireResponse unsure = rig.proxy.ask(get("resp_2"));
       assertThat(unsure.status()).as("it rests, so it was not asked").isEqualTo(429);
@@ -188,15 +164,12 @@ class SplitKeptTest {
   /** The worker may not have the response, but it can generate. */
   @Test
   void aRequestThatContinuesAResponseGoesToAWorkerForCompleteRequests() throws Exception {
-    try (SplitRig rig = rig(true);
-        ScriptedEngine prefill = start(Answer.ok());
-        ScriptedEngine decode = start(Answer.ok());
-        ScriptedEngine regular = start(Answer.ok())) {
-      rig.decode(decode);
-      rig.prefill(prefill);
+    try (SplitRig rig = rig(true)) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
       assertThat(rig.proxy.ask(ProxyRig.post("/v1/responses", NEXT)).status()).isEqualTo(200);
       assertThat(prefill.requests()).hasSize(1);
-      rig.worker(regular.url(), Role.REGULAR);
+      ScriptedEngine regular = rig.regular(Answer.ok());
       assertThat(rig.proxy.ask(ProxyRig.post("/v1/responses", NEXT)).status()).isEqualTo(200);
       assertThat(regular.requests()).hasSize(1);
       assertThat(decode.requests()).isEmpty();
@@ -205,11 +178,9 @@ class SplitKeptTest {
 
   @Test
   void aKnownOwnerMayReturnItsResponseButNotGenerate() throws Exception {
-    try (SplitRig rig = rig(false);
-        ScriptedEngine decode = start(keeper("resp_1"));
-        ScriptedEngine regular = start(nothing())) {
-      rig.decode(decode);
-      rig.worker(regular.url(), Role.REGULAR);
+    try (SplitRig rig = rig(false)) {
+      ScriptedEngine decode = rig.decode(keeper("resp_1"));
+      rig.regular(nothing());
       assertThat(rig.proxy.ask(get("resp_1")).status()).isEqualTo(200);
       WireResponse refused = rig.proxy.ask(ProxyRig.post("/v1/responses", NEXT));
       assertThat(refused.status()).isEqualTo(400);

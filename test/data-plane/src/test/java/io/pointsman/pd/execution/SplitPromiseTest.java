@@ -39,22 +39,22 @@ class SplitPromiseTest {
         "{\"kv_transfer_params\":{\"transfer_mode\":\"pull\",\"a\":1}} | HANDOVER_RELEASED",
         "no JSON | PREFILL_ERROR"
       })
-  void decodeDoesNotWaitForAMissingPush(String answer, String heard) throws Exception {
+  void decodeDoesNotWaitForAMissingPush(String answer, String event) throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PUSHES));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (request, connection) -> {
-                  if (request.bodyText().contains(WAITS)) {
-                    asked.countDown();
-                    new HangBeforeHeaders().answer(request, connection);
-                  } else {
-                    Answer.ok().answer(request, connection);
-                  }
-                })) {
-      Worker first = rig.prefill(prefill);
-      Worker second = rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, PUSHES));
+      Worker first = rig.worker(prefill);
+      ScriptedEngine decode =
+          rig.decode(
+              (request, connection) -> {
+                if (request.bodyText().contains(WAITS)) {
+                  asked.countDown();
+                  new HangBeforeHeaders().answer(request, connection);
+                } else {
+                  Answer.ok().answer(request, connection);
+                }
+              });
+      Worker second = rig.worker(decode);
       assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
       prefill.now(
           (request, connection) -> {
@@ -64,7 +64,7 @@ class SplitPromiseTest {
 
       assertThat(rig.proxy.ask(request()).text()).isEqualTo("{\"ok\":true}");
       assertThat(waited(decode)).hasSize(1);
-      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains(heard));
+      ProxyRig.await("recorded: " + rig.recorded, () -> rig.recorded.contains(event));
 
       assertThat(rig.proxy.ask(request()).text()).isEqualTo("{\"ok\":true}");
       assertThat(waited(decode)).as("prefill is not asked together with decode").hasSize(1);
@@ -78,13 +78,11 @@ class SplitPromiseTest {
   void aStreamThatHasStartedContinues(boolean readable) throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PUSHES));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, PUSHES));
+      ScriptedEngine decode = rig.decode(Answer.ok());
       assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
-      rig.heard.clear();
+      rig.recorded.clear();
       prefill.now(
           (request, connection) -> {
             begun.await();
@@ -101,7 +99,7 @@ class SplitPromiseTest {
       assertThat(client.chunk()).contains("\"a\":1");
       begun.countDown();
       String end = readable ? "PREFILL_DONE" : "PREFILL_ERROR";
-      ProxyRig.await("prefill has ended", () -> rig.heard.contains(end));
+      ProxyRig.await("prefill has ended", () -> rig.recorded.contains(end));
       goOn.countDown();
 
       assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");

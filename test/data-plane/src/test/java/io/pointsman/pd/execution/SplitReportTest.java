@@ -35,14 +35,12 @@ class SplitReportTest {
 
   @Test
   void aClientThatLeavesDuringADelayedHeadHasNoStatus() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(Answer.ok());
+      rig.decode(SplitRig.silentOnce());
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
       }
       assertLeftWithoutAStatus(rig);
     }
@@ -51,21 +49,17 @@ class SplitReportTest {
   @Test
   void aClientThatLeavesAfterACancelledDecodeHasNoStatus() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("mooncake");
-        ScriptedEngine failing =
-            ScriptedEngine.start(
-                (asked, connection) -> {
-                  fails.await();
-                  new Answer(500, "{\"error\":{}}").answer(asked, connection);
-                });
-        ScriptedEngine hanging = ScriptedEngine.start(new HangBeforeHeaders());
-        ScriptedEngine decode = ScriptedEngine.start(headOnce())) {
-      rig.prefill(failing);
-      rig.prefill(hanging);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("mooncake")) {
+      rig.prefill(
+          (asked, connection) -> {
+            fails.await();
+            new Answer(500, "{\"error\":{}}").answer(asked, connection);
+          });
+      rig.prefill(new HangBeforeHeaders());
+      ScriptedEngine decode = rig.decode(headOnce());
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         fails.countDown();
         ProxyRig.await("both are asked anew", () -> decode.requests().size() == 2);
       }
@@ -76,14 +70,10 @@ class SplitReportTest {
 
   @Test
   void aClientThatLeavesAfterABrokenDecodeHasNoStatus() throws Exception {
-    try (SplitRig rig = new SplitRig("mooncake");
-        ScriptedEngine prefill = ScriptedEngine.start(new HangBeforeHeaders());
-        ScriptedEngine breaks =
-            ScriptedEngine.start((_, connection) -> connection.beginEvents().reset());
-        ScriptedEngine hangs = ScriptedEngine.start(new HangBeforeHeaders())) {
-      rig.prefill(prefill);
-      rig.decode(breaks);
-      rig.decode(hangs);
+    try (SplitRig rig = new SplitRig("mooncake")) {
+      rig.prefill(new HangBeforeHeaders());
+      ScriptedEngine breaks = rig.decode((_, connection) -> connection.beginEvents().reset());
+      ScriptedEngine hangs = rig.decode(new HangBeforeHeaders());
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
         ProxyRig.await("another is asked", () -> hangs.requests().size() == 1);

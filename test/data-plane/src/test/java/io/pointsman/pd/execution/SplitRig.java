@@ -1,13 +1,15 @@
 package io.pointsman.pd.execution;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.execution.waiting.NotificationTable;
-import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.execution.waiting.SlotQueues;
+import io.pointsman.pd.peer.BlockReceiver;
 import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.Unsplittable;
 import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.pd.protocol.ProtocolSettings;
@@ -28,7 +30,9 @@ import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -43,12 +47,14 @@ final class SplitRig implements AutoCloseable {
   final ProxyRig proxy;
 
   /** Calls of the listener, as words. */
-  final List<String> heard = new CopyOnWriteArrayList<>();
+  final List<String> recorded = new CopyOnWriteArrayList<>();
 
   /** Runs in each call of the listener; may throw. */
   volatile Runnable inListener = () -> {};
 
   final NotificationTable notifications = new NotificationTable();
+
+  private final Map<ScriptedEngine, Worker> started = new LinkedHashMap<>();
 
   SplitRig(String protocol) throws IOException {
     this(protocol, ProxySettings.DEFAULTS);
@@ -63,19 +69,19 @@ final class SplitRig implements AutoCloseable {
   }
 
   SplitRig(PdSetup protocol, ProxySettings settings, SplitSettings split) throws IOException {
-    proxy = new ProxyRig(settings, clock, engine -> courses(engine, protocol, split));
+    proxy = new ProxyRig(settings, clock, engine -> handlersOf(engine, protocol, split));
   }
 
   /** A protocol with engines that report nothing about themselves. */
   static PdSetup named(String protocol) {
     Peer peer =
         Peer.UNKNOWN
-            .withReceiver(new Receiver("h", List.of(1), List.of(2)))
+            .withReceiver(new BlockReceiver("h", List.of(1), List.of(2)))
             .withEngineIds(List.of("engine"));
     return Protocols.create(protocol, _ -> peer, ProtocolSettings.DEFAULTS, () -> 0);
   }
 
-  private RequestHandlerFactory courses(
+  private RequestHandlerFactory handlersOf(
       RoutingEngine engine, PdSetup protocol, SplitSettings split) {
     PdContext plane =
         new PdContext(
@@ -85,8 +91,8 @@ final class SplitRig implements AutoCloseable {
             protocol,
             StageSettings.DEFAULTS,
             notifications,
-            new Told(),
-            new WaitingRoom(10),
+            new RecordedSplits(),
+            new SlotQueues(10),
             new Conversations(AffinitySettings.DEFAULT),
             () -> true,
             ScriptedRandomSource.seeded(3)::roll,
@@ -94,12 +100,30 @@ final class SplitRig implements AutoCloseable {
     return state -> new PdHandlers(state, plane);
   }
 
-  Worker prefill(ScriptedEngine engine) {
-    return worker(engine.url(), Role.PREFILL);
+  /** Starts a prefill engine. The rig closes it. */
+  ScriptedEngine prefill(EngineScript script) throws IOException {
+    return start(script, Role.PREFILL);
   }
 
-  Worker decode(ScriptedEngine engine) {
-    return worker(engine.url(), Role.DECODE);
+  /** Starts a decode engine. The rig closes it. */
+  ScriptedEngine decode(EngineScript script) throws IOException {
+    return start(script, Role.DECODE);
+  }
+
+  /** Starts an engine for complete requests. The rig closes it. */
+  ScriptedEngine regular(EngineScript script) throws IOException {
+    return start(script, Role.REGULAR);
+  }
+
+  private ScriptedEngine start(EngineScript script, Role role) throws IOException {
+    ScriptedEngine engine = ScriptedEngine.start(script);
+    started.put(engine, worker(engine.url(), role));
+    return engine;
+  }
+
+  /** The worker of an engine that this rig started. */
+  Worker worker(ScriptedEngine engine) {
+    return requireNonNull(started.get(engine));
   }
 
   Worker worker(String url, Role role) {
@@ -138,33 +162,36 @@ final class SplitRig implements AutoCloseable {
 
   @Override
   public void close() throws Exception {
+    for (ScriptedEngine engine : started.keySet()) {
+      engine.close();
+    }
     proxy.close();
   }
 
-  private final class Told implements SplitListener {
-    private void tell(Object what) {
-      heard.add(what.toString());
+  private final class RecordedSplits implements SplitListener {
+    private void record(Object what) {
+      recorded.add(what.toString());
       inListener.run();
     }
 
     @Override
     public void decided(SplitRule rule, @Nullable Unsplittable why) {
-      tell(rule);
+      record(rule);
     }
 
     @Override
     public void stage(Stage stage, long nanos) {
-      tell(stage);
+      record(stage);
     }
 
     @Override
     public void prefill(PrefillEnd end) {
-      tell("PREFILL_" + end);
+      record("PREFILL_" + end);
     }
 
     @Override
     public void handover(HandoverEnd end) {
-      tell("HANDOVER_" + end);
+      record("HANDOVER_" + end);
     }
   }
 }

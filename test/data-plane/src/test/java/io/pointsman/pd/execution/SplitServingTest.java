@@ -55,15 +55,14 @@ class SplitServingTest {
    */
   @Test
   void aPrefillThatFailsDuringTheCallHasOneAnswer() throws Exception {
-    try (SplitRig rig = new SplitRig("sglang");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+    try (SplitRig rig = new SplitRig("sglang")) {
       rig.proxy.lookup =
           host -> {
             throw new UnknownHostException(host);
           };
       rig.worker("http://engine.test:1", Role.PREFILL);
       rig.worker("http://engine.test:2", Role.PREFILL);
-      rig.decode(decode);
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireClient client = rig.proxy.connect().send(request());
 
       assertThat(client.read().text()).isEqualTo("{\"ok\":true}");
@@ -77,27 +76,23 @@ class SplitServingTest {
   void aStreamThatHasBegunOutlivesItsPrefill() throws Exception {
     CountDownLatch fail = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("sglang");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  fail.await();
-                  connection.reset();
-                });
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  connection.beginEvents().chunk("data: {\"a\":1}\n\n");
-                  goOn.await();
-                  connection.chunk("data: [DONE]\n\n").lastChunk();
-                })) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("sglang")) {
+      rig.prefill(
+          (_, connection) -> {
+            fail.await();
+            connection.reset();
+          });
+      rig.decode(
+          (_, connection) -> {
+            connection.beginEvents().chunk("data: {\"a\":1}\n\n");
+            goOn.await();
+            connection.chunk("data: [DONE]\n\n").lastChunk();
+          });
       WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
       client.head();
       assertThat(client.chunk()).contains("\"a\":1");
       fail.countDown();
-      ProxyRig.await("prefill failed", () -> rig.heard.contains("PREFILL_ERROR"));
+      ProxyRig.await("prefill failed", () -> rig.recorded.contains("PREFILL_ERROR"));
       goOn.countDown();
 
       assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");
@@ -122,11 +117,9 @@ class SplitServingTest {
             + "content-length: "
             + packed.size()
             + "\r\n\r\n";
-    try (SplitRig rig = new SplitRig("nixl", settings);
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, FIRST));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl", settings)) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, FIRST));
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireClient client = rig.proxy.connect().send(head).send(packed.toByteArray());
 
       assertThat(client.read().status()).isEqualTo(200);
@@ -142,11 +135,9 @@ class SplitServingTest {
 
   @Test
   void anEmptyErrorOfPrefillReachesTheClient() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Raw(EMPTY_ERROR));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Raw(EMPTY_ERROR));
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireClient client = rig.proxy.connect();
 
       assertThat(client.send(request()).read().status()).isEqualTo(400);
@@ -171,11 +162,9 @@ class SplitServingTest {
             "X-Limit: 1.50",
             "Content-Length: " + body.length());
     String bytes = "HTTP/1.1 422 \r\n" + String.join("\r\n", own) + "\r\n\r\n" + body;
-    try (SplitRig rig = new SplitRig(protocol);
-        ScriptedEngine prefill = ScriptedEngine.start(new Raw(bytes));
-        ScriptedEngine decode = ScriptedEngine.start(new HangBeforeHeaders())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig(protocol)) {
+      ScriptedEngine prefill = rig.prefill(new Raw(bytes));
+      ScriptedEngine decode = rig.decode(new HangBeforeHeaders());
 
       WireResponse response = rig.proxy.ask(request());
 
@@ -194,11 +183,9 @@ class SplitServingTest {
 
   @Test
   void aListenerThatThrowsAffectsNoRequest() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
+      rig.decode(Answer.ok());
       rig.inListener =
           () -> {
             throw new IllegalStateException("a defect");
@@ -207,7 +194,7 @@ class SplitServingTest {
       assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
       prefill.now(new Answer(500, "{}"));
       assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
-      assertThat(rig.heard).contains("HANDOVER_TAKEN", "PREFILL_ERROR");
+      assertThat(rig.recorded).contains("HANDOVER_TAKEN", "PREFILL_ERROR");
     }
   }
 
@@ -230,12 +217,9 @@ class SplitServingTest {
     ProxySettings one =
         ProxySettings.DEFAULTS.withAdmission(
             new AdmissionSettings(1, 0, Duration.ofSeconds(30), 503));
-    try (SplitRig rig = new SplitRig(new PdSetup(broken, List.of(), false), one);
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig(new PdSetup(broken, List.of(), false), one)) {
+      rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+      rig.decode(Answer.ok());
 
       assertThat(rig.proxy.ask(request()).text()).contains("\"code\":\"internal\"");
       assertThat(rig.proxy.ask(request()).text()).contains("\"code\":\"internal\"");
@@ -247,24 +231,24 @@ class SplitServingTest {
   /** An earlier decode request would free nothing, and no request would fetch the blocks later. */
   @Test
   void blocksInTransferWhenTheClientLeavesAreFreedAfterTheirArrival() throws Exception {
-    try (SplitRig rig = new SplitRig("lmcache");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, FIRST));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      Worker first = rig.prefill(prefill);
-      Worker second = rig.decode(decode);
+    try (SplitRig rig = new SplitRig("lmcache")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, FIRST));
+      Worker first = rig.worker(prefill);
+      ScriptedEngine decode = rig.decode(Answer.ok());
+      Worker second = rig.worker(decode);
       try (WireClient client = rig.proxy.connect()) {
         client.send(request());
-        ProxyRig.await("prefill has ended", () -> rig.heard.contains("PREFILL_DONE"));
+        ProxyRig.await("prefill has ended", () -> rig.recorded.contains("PREFILL_DONE"));
       }
       ProxyRig.await("the client's request is over", () -> !rig.proxy.ended.isEmpty());
       assertThat(second.inFlight()).isEqualTo(1);
       assertThat(decode.requests()).isEmpty();
-      assertThat(rig.heard).noneMatch(told -> told.startsWith("HANDOVER_"));
+      assertThat(rig.recorded).noneMatch(each -> each.startsWith("HANDOVER_"));
 
       Matcher id = NONCE.matcher(prefill.requests().getFirst().bodyText());
       assertThat(id.find()).isTrue();
       assertThat(rig.notifications.arrived(id.group(1))).isTrue();
-      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("recorded: " + rig.recorded, () -> rig.recorded.contains("HANDOVER_RELEASED"));
       assertThat(decode.requests()).hasSize(1);
       assertThat(decode.requests().getFirst().bodyText()).contains("\"max_tokens\":1");
       ProxyRig.await("nothing runs", () -> first.inFlight() + second.inFlight() == 0);
@@ -274,20 +258,16 @@ class SplitServingTest {
 
   @Test
   void anAnswerWithAnInsertedFirstTokenIsNotCompressed() throws Exception {
-    try (SplitRig rig = new SplitRig("lmcache");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(
-                (asked, connection) -> {
-                  Matcher id = NONCE.matcher(asked.bodyText());
-                  assertThat(id.find()).isTrue();
-                  rig.notifications.arrived(id.group(1));
-                  new Answer(200, FIRST).answer(asked, connection);
-                });
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                new Answer(200, "{\"choices\":[{\"index\":0,\"text\":\" b\"}]}"))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("lmcache")) {
+      rig.prefill(
+          (asked, connection) -> {
+            Matcher id = NONCE.matcher(asked.bodyText());
+            assertThat(id.find()).isTrue();
+            rig.notifications.arrived(id.group(1));
+            new Answer(200, FIRST).answer(asked, connection);
+          });
+      ScriptedEngine decode =
+          rig.decode(new Answer(200, "{\"choices\":[{\"index\":0,\"text\":\" b\"}]}"));
 
       WireResponse response =
           rig.proxy.ask(
@@ -306,23 +286,20 @@ class SplitServingTest {
   void aHandoverThatDidNotArriveIsFreedByAnotherDecodeWorker() throws Exception {
     ProxySettings large =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(64 << 20));
-    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), large);
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
-        ScriptedEngine deaf = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      Worker first = rig.decode(deaf);
-      rig.decode(decode);
-      deaf.deaf(true);
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), large)) {
+      rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+      ScriptedEngine removed = rig.decode(Answer.ok());
+      Worker first = rig.worker(removed);
+      ScriptedEngine decode = rig.decode(Answer.ok());
+      removed.unresponsive(true);
       WireClient client = rig.proxy.connect();
       client.send(request(",\"user\":\"" + "u".repeat(24 << 20) + "\""));
-      ProxyRig.await("decode is asked", () -> deaf.connections() == 1);
+      ProxyRig.await("decode is asked", () -> removed.connections() == 1);
       rig.proxy.fleet().remove(first.id());
       client.reset();
 
       assertThat(decode.awaitRequest().bodyText()).contains("\"a\":1", "\"max_tokens\":1");
-      ProxyRig.await("told", () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("recorded", () -> rig.recorded.contains("HANDOVER_RELEASED"));
     }
   }
 
@@ -331,20 +308,15 @@ class SplitServingTest {
     CountDownLatch prefilled = new CountDownLatch(1);
     String usage =
         "{\"usage\":{\"prompt_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":%d}}}";
-    try (SplitRig rig = new SplitRig("sglang");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new EventStream(List.of("{\"a\":1}", usage.formatted(7))));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (asked, connection) -> {
-                  prefilled.await();
-                  new EventStream(List.of("{\"a\":1}", usage.formatted(0)))
-                      .answer(asked, connection);
-                })) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("sglang")) {
+      rig.prefill(new EventStream(List.of("{\"a\":1}", usage.formatted(7))));
+      rig.decode(
+          (asked, connection) -> {
+            prefilled.await();
+            new EventStream(List.of("{\"a\":1}", usage.formatted(0))).answer(asked, connection);
+          });
       WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
-      ProxyRig.await("prefill is done", () -> rig.heard.contains("PREFILL"));
+      ProxyRig.await("prefill is done", () -> rig.recorded.contains("PREFILL"));
       prefilled.countDown();
 
       assertThat(client.read().text())
@@ -355,49 +327,41 @@ class SplitServingTest {
   @Test
   void aHandoverEndsWhenTheClientHasAToken() throws Exception {
     CountDownLatch goOn = new CountDownLatch(1);
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  connection.beginEvents().chunk("data: {\"a\":1}\n\n");
-                  goOn.await();
-                  connection.chunk("data: [DONE]\n\n").lastChunk();
-                })) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+      rig.decode(
+          (_, connection) -> {
+            connection.beginEvents().chunk("data: {\"a\":1}\n\n");
+            goOn.await();
+            connection.chunk("data: [DONE]\n\n").lastChunk();
+          });
       WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
       client.head();
       client.chunk();
 
-      ProxyRig.await("told at once", () -> rig.heard.contains("HANDOVER_TAKEN"));
+      ProxyRig.await("recorded at once", () -> rig.recorded.contains("HANDOVER_TAKEN"));
       goOn.countDown();
       assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");
       assertThat(client.chunk()).isEmpty();
-      assertThat(rig.heard).containsOnlyOnce("HANDOVER_TAKEN");
+      assertThat(rig.recorded).containsOnlyOnce("HANDOVER_TAKEN");
     }
   }
 
   /** Engines send the head of a stream before they have the blocks. */
   @Test
   void aDecodeThatBreaksAfterItsHeadIsReplaced() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
-        ScriptedEngine breaks =
-            ScriptedEngine.start((_, connection) -> connection.beginEvents().reset());
-        ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of("{\"b\":1}")))) {
-      rig.prefill(prefill);
-      Worker first = rig.decode(breaks);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+      ScriptedEngine breaks = rig.decode((_, connection) -> connection.beginEvents().reset());
+      Worker first = rig.worker(breaks);
+      rig.decode(new EventStream(List.of("{\"b\":1}")));
       WireResponse response = rig.proxy.ask(request(",\"stream\":true"));
 
       assertThat(response.status()).isEqualTo(200);
       assertThat(response.text()).isEqualTo("data: {\"b\":1}\n\ndata: [DONE]\n\n");
       assertThat(breaks.requests()).hasSize(1);
       assertThat(prefill.requests()).as("its blocks may be gone").hasSize(2);
-      assertThat(rig.heard).contains("HANDOVER_RECOMPUTED");
+      assertThat(rig.recorded).contains("HANDOVER_RECOMPUTED");
       assertThat(first.inFlight()).isZero();
       assertThat(rig.proxy.outcomes)
           .startsWith(Outcome.SUCCEEDED, new Outcome.Failed(Failure.ERROR))
@@ -412,18 +376,17 @@ class SplitServingTest {
   void decodeFreesThePrefillThatIsAnsweringWhenTheClientLeaves() throws Exception {
     CountDownLatch goOn = new CountDownLatch(1);
     String answer = "{\"kv_transfer_params\":{\"a\":1}}";
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  connection.send(
-                      "HTTP/1.1 200 OK\r\ncontent-length: " + answer.length() + "\r\n\r\n{");
-                  goOn.await();
-                  connection.send(answer.substring(1));
-                });
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      Worker first = rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill =
+          rig.prefill(
+              (_, connection) -> {
+                connection.send(
+                    "HTTP/1.1 200 OK\r\ncontent-length: " + answer.length() + "\r\n\r\n{");
+                goOn.await();
+                connection.send(answer.substring(1));
+              });
+      Worker first = rig.worker(prefill);
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireClient client = rig.proxy.connect().send(request());
       prefill.awaitRequest();
       ProxyRig.await("its answer has begun", () -> first.pendingTokens() == 0);
@@ -432,7 +395,7 @@ class SplitServingTest {
       goOn.countDown();
 
       assertThat(decode.awaitRequest().bodyText()).contains("\"a\":1", "\"max_tokens\":1");
-      ProxyRig.await("told", () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("recorded", () -> rig.recorded.contains("HANDOVER_RELEASED"));
       ProxyRig.await("both settled", () -> rig.proxy.outcomes.size() == 2);
       assertThat(rig.proxy.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.SUCCEEDED);
     }
@@ -440,14 +403,11 @@ class SplitServingTest {
 
   @Test
   void noWorkerGetsTheClientsRank() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                new Raw(
-                    "HTTP/1.1 200 OK\r\nx-pointsman-split: no\r\ncontent-length: 2\r\n\r\n{}"))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
+      ScriptedEngine decode =
+          rig.decode(
+              new Raw("HTTP/1.1 200 OK\r\nx-pointsman-split: no\r\ncontent-length: 2\r\n\r\n{}"));
 
       WireResponse response =
           rig.proxy.ask(

@@ -6,7 +6,6 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.ProxyRig;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
-import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,15 +28,9 @@ class SplitSignalsTest {
 
   @Test
   void prefillBeforeDecodeReportsTheFirstToken() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(
-                new Answer(200, "{\"kv_transfer_params\":{\"a\":1}," + PREFILLED));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                new EventStream(List.of("{\"a\":1}", "{\"choices\":[]," + DECODED)))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}," + PREFILLED));
+      rig.decode(new EventStream(List.of("{\"a\":1}", "{\"choices\":[]," + DECODED)));
       ask(rig, ",\"stream\":true");
 
       assertThat(rig.proxy.signals)
@@ -47,13 +40,9 @@ class SplitSignalsTest {
 
   @Test
   void decodeInOnePieceReportsOnlyItsUsage() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(
-                new Answer(200, "{\"kv_transfer_params\":{\"a\":1}," + PREFILLED));
-        ScriptedEngine decode = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + DECODED))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}," + PREFILLED));
+      rig.decode(new Answer(200, "{\"id\":\"a\"," + DECODED));
       ask(rig, "");
 
       assertThat(rig.proxy.signals)
@@ -63,14 +52,9 @@ class SplitSignalsTest {
 
   @Test
   void concurrentPrefillAndDecodeReportTheSame() throws Exception {
-    try (SplitRig rig = new SplitRig("sglang");
-        ScriptedEngine prefill =
-            ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + PREFILLED));
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                new EventStream(List.of("{\"a\":1}", "{\"choices\":[]," + DECODED)))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("sglang")) {
+      rig.prefill(new Answer(200, "{\"id\":\"a\"," + PREFILLED));
+      rig.decode(new EventStream(List.of("{\"a\":1}", "{\"choices\":[]," + DECODED)));
       ask(rig, ",\"stream\":true");
       ProxyRig.await("both have ended", () -> rig.proxy.signals.size() == 4);
 
@@ -83,11 +67,9 @@ class SplitSignalsTest {
 
   @Test
   void prefillThatFailsReportsNothing() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(400, "{\"error\":{}}"));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl")) {
+      rig.prefill(new Answer(400, "{\"error\":{}}"));
+      rig.decode(Answer.ok());
       ask(rig, "");
 
       assertThat(rig.proxy.signals).doesNotContain("first token");

@@ -39,16 +39,13 @@ class SplitSilenceTest {
   @Test
   void silentDecodeIsReplacedAfterTheTimeoutOfItsStage() throws Exception {
     EngineScript decodes = SplitRig.silentOnce();
-    try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT));
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine one = ScriptedEngine.start(decodes);
-        ScriptedEngine two = ScriptedEngine.start(decodes)) {
-      rig.prefill(prefill);
-      rig.decode(one);
-      rig.decode(two);
+    try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT))) {
+      rig.prefill(Answer.ok());
+      ScriptedEngine one = rig.decode(decodes);
+      ScriptedEngine two = rig.decode(decodes);
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         rig.clock.advance(StageSettings.DEFAULTS.decode().plusSeconds(1));
         WireResponse response = client.read();
 
@@ -69,16 +66,15 @@ class SplitSilenceTest {
   @ValueSource(strings = {"nixl", "p2p_nccl", "sglang"})
   void lostDecodeWorkerIsReplacedAtOnce(String protocol) throws Exception {
     EngineScript decodes = SplitRig.silentOnce();
-    try (SplitRig rig = new SplitRig(protocol);
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine one = ScriptedEngine.start(decodes);
-        ScriptedEngine two = ScriptedEngine.start(decodes)) {
-      rig.prefill(prefill);
-      Worker first = rig.decode(one);
-      Worker second = rig.decode(two);
+    try (SplitRig rig = new SplitRig(protocol)) {
+      rig.prefill(Answer.ok());
+      ScriptedEngine one = rig.decode(decodes);
+      Worker first = rig.worker(one);
+      ScriptedEngine two = rig.decode(decodes);
+      Worker second = rig.worker(two);
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         lose(one.requests().isEmpty() ? second : first);
         WireResponse response = client.read();
 
@@ -103,18 +99,16 @@ class SplitSilenceTest {
             new HangBeforeHeaders().answer(request, connection);
           }
         };
-    try (SplitRig rig = new SplitRig(protocol);
-        ScriptedEngine one = ScriptedEngine.start(prefills);
-        ScriptedEngine two = ScriptedEngine.start(prefills);
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (request, connection) -> {
-                  again.await();
-                  Answer.ok().answer(request, connection);
-                })) {
-      Worker first = rig.prefill(one);
-      Worker second = rig.prefill(two);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig(protocol)) {
+      ScriptedEngine one = rig.prefill(prefills);
+      Worker first = rig.worker(one);
+      ScriptedEngine two = rig.prefill(prefills);
+      Worker second = rig.worker(two);
+      rig.decode(
+          (request, connection) -> {
+            again.await();
+            Answer.ok().answer(request, connection);
+          });
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request());
         ProxyRig.await("prefill is asked", asked::get);
@@ -122,7 +116,7 @@ class SplitSilenceTest {
 
         assertThat(client.read().status()).isEqualTo(200);
       }
-      assertThat(rig.heard).contains("PREFILL_TIMEOUT");
+      assertThat(rig.recorded).contains("PREFILL_TIMEOUT");
       assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
     }
   }
@@ -138,21 +132,19 @@ class SplitSilenceTest {
                     .withAnswer(Duration.ofHours(5), Duration.ofSeconds(30))
                     .withTotals(Duration.ZERO, Duration.ZERO))
             .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
-    try (SplitRig rig = new SplitRig("nixl", settings);
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode =
-            ScriptedEngine.start(
-                (request, connection) -> {
-                  connection.beginEvents();
-                  transferred.await();
-                  connection.chunk("data: {\"a\":1}\n\n").chunk("data: [DONE]\n\n").lastChunk();
-                })) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl", settings)) {
+      rig.prefill(Answer.ok());
+      ScriptedEngine decode =
+          rig.decode(
+              (request, connection) -> {
+                connection.beginEvents();
+                transferred.await();
+                connection.chunk("data: {\"a\":1}\n\n").chunk("data: [DONE]\n\n").lastChunk();
+              });
       WireClient idle = rig.proxy.connect();
       try (WireClient client = rig.proxy.connect()) {
         client.send(SplitRig.request(",\"stream\":true"));
-        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        ProxyRig.await("decode's head has come", () -> rig.recorded.contains("DECODE"));
         rig.clock.advance(StageSettings.DEFAULTS.decode().minusSeconds(1));
         // The sweep that closes this connection checks the request first.
         assertThat(idle.atEnd()).isTrue();
@@ -183,17 +175,15 @@ class SplitSilenceTest {
     Duration total = Duration.ofSeconds(20);
     ProxySettings settings =
         ProxySettings.DEFAULTS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(total, total));
-    try (SplitRig rig = new SplitRig("nixl", settings);
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl", settings)) {
+      rig.prefill(Answer.ok());
+      ScriptedEngine decode = rig.decode(heads(stream));
       try (WireClient client = rig.proxy.connect()) {
         client.send(request(stream));
         // the head of an answer in one piece is buffered
         ProxyRig.await(
             "decode is asked",
-            () -> stream ? rig.heard.contains("DECODE") : !decode.requests().isEmpty());
+            () -> stream ? rig.recorded.contains("DECODE") : !decode.requests().isEmpty());
         rig.clock.advance(total.plusSeconds(1));
         WireResponse response = client.read();
 
@@ -208,17 +198,15 @@ class SplitSilenceTest {
   @ValueSource(booleans = {false, true})
   void stopOfTheRouterDuringASilentDecodeHasAStatus(boolean stream) throws Exception {
     ProxySettings settings = ProxySettings.DEFAULTS.withDrainTimeout(Duration.ofMillis(200));
-    try (SplitRig rig = new SplitRig("nixl", settings);
-        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = new SplitRig("nixl", settings)) {
+      rig.prefill(Answer.ok());
+      ScriptedEngine decode = rig.decode(heads(stream));
       try (WireClient client = rig.proxy.connect()) {
         client.send(request(stream));
         // the head of an answer in one piece is buffered
         ProxyRig.await(
             "decode is asked",
-            () -> stream ? rig.heard.contains("DECODE") : !decode.requests().isEmpty());
+            () -> stream ? rig.recorded.contains("DECODE") : !decode.requests().isEmpty());
         rig.proxy.server().close();
         WireResponse response = client.read();
 

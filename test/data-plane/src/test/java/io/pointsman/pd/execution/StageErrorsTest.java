@@ -46,11 +46,9 @@ class StageErrorsTest {
   @ParameterizedTest
   @ValueSource(ints = {400, 404, 422, 500})
   void anErrorOfPrefillIsNamed(int status) throws Exception {
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(status, ENGINES));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = strict("transparent")) {
+      rig.prefill(new Answer(status, ENGINES));
+      ScriptedEngine decode = rig.decode(Answer.ok());
       WireClient client = rig.proxy.connect();
 
       for (int i = 0; i < 2; i++) {
@@ -72,11 +70,9 @@ class StageErrorsTest {
   @ParameterizedTest
   @CsvSource({"400,false", "422,true", "500,false", "503,true"})
   void anErrorOfDecodeIsNamed(int status, boolean stream) throws Exception {
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, GOOD));
-        ScriptedEngine decode = ScriptedEngine.start(new Answer(status, ENGINES))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = strict("transparent")) {
+      rig.prefill(new Answer(200, GOOD));
+      rig.decode(new Answer(status, ENGINES));
 
       WireResponse response = rig.proxy.ask(request(stream ? ",\"stream\":true" : ""));
 
@@ -90,11 +86,9 @@ class StageErrorsTest {
     String chunked =
         "HTTP/1.1 400 No\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
             + "3\r\nbad\r\n5\r\n luck\r\n0\r\n\r\n";
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, GOOD));
-        ScriptedEngine decode = ScriptedEngine.start(new Raw(chunked))) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = strict("transparent")) {
+      rig.prefill(new Answer(200, GOOD));
+      rig.decode(new Raw(chunked));
 
       WireResponse response = rig.proxy.ask(request());
 
@@ -106,9 +100,8 @@ class StageErrorsTest {
 
   @Test
   void anUnreachableWorkerIsNamed() throws Exception {
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, GOOD))) {
-      rig.prefill(prefill);
+    try (SplitRig rig = strict("transparent")) {
+      rig.prefill(new Answer(200, GOOD));
       rig.worker("http://127.0.0.1:1", Role.DECODE);
 
       WireResponse response = rig.proxy.ask(request());
@@ -116,10 +109,9 @@ class StageErrorsTest {
       assertThat(response.status()).isEqualTo(502);
       assertThat(response.text()).contains("\"type\":\"decoder_error\",\"code\":502");
     }
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+    try (SplitRig rig = strict("transparent")) {
       rig.worker("http://127.0.0.1:1", Role.PREFILL);
-      rig.decode(decode);
+      rig.decode(Answer.ok());
 
       WireResponse response = rig.proxy.ask(request());
 
@@ -130,11 +122,9 @@ class StageErrorsTest {
 
   @Test
   void anAnswerWithoutAnErrorIsUnchanged() throws Exception {
-    try (SplitRig rig = strict("transparent");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, GOOD));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
-      rig.prefill(prefill);
-      rig.decode(decode);
+    try (SplitRig rig = strict("transparent")) {
+      rig.prefill(new Answer(200, GOOD));
+      rig.decode(Answer.ok());
       assertThat(rig.proxy.ask(request()).text()).isEqualTo("{\"ok\":true}");
       ProxyRig.await("ended", () -> !rig.proxy.ended.isEmpty());
     }

@@ -95,6 +95,20 @@ final class ControlCallsTest {
   }
 
   @Test
+  void aMisspeltNameOfWorkersReachesNoEngine() throws Exception {
+    start("base", 2, false);
+    route("policy: round_robin\n");
+    HttpAnswer misspelt = post("/pause?wroker=" + servers.getFirst().id(), "");
+    assertThat(misspelt.status()).isEqualTo(400);
+    assertThat(misspelt.text()).contains("wroker: unknown query parameter (did you mean worker?)");
+    assertThat(post("/sleep?models=base", "").status()).isEqualTo(400);
+    assertThat(engines).allMatch(engine -> engine.calls().isEmpty());
+
+    assertThat(post("/pause?mode=keep&clear_cache=false", "").status()).isNotEqualTo(400);
+    assertThat(engines).allMatch(engine -> !engine.calls().isEmpty());
+  }
+
+  @Test
   void anAdapterOfAFleetWithSeveralModelsNeedsItsBase() throws Exception {
     start("one", 2, false);
     start("two", 1, false);

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -91,6 +92,7 @@ final class EngineShutdownFaultsTest {
 
   /** A rolling restart of the whole fleet, within the budget of retries: no client sees it. */
   @Test
+  @Tag("full")
   void eachOfTwoEnginesThatShutDownInTurnLosesNoAnswer() throws Exception {
     try (Cluster cluster = cluster()) {
       for (int i = 0; i < 2; i++) {
@@ -113,6 +115,7 @@ final class EngineShutdownFaultsTest {
 
   /** Streams with tokens end with an error event, those without any come from another engine. */
   @Test
+  @Tag("full")
   void streamsAreServedInFullOrEndWithAnErrorEvent() throws Exception {
     try (Cluster cluster =
         Cluster.of(2)
@@ -151,6 +154,7 @@ final class EngineShutdownFaultsTest {
 
   /** Probes succeed all the time. The engine gets no new work, and clients see nothing. */
   @Test
+  @Tag("full")
   void anEngineThatAnswers500WhileItShutsDownGetsNoWork() throws Exception {
     try (Cluster cluster = cluster()) {
       SimEngine engine = cluster.engine(0);

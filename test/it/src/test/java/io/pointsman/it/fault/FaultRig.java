@@ -179,7 +179,7 @@ final class FaultRig implements AutoCloseable {
   void awaitLeft(int from, int opened) throws IOException {
     // The engine may accept a connection after the router has given it up.
     WaitFor.until("a connection meets the fault", WaitFor.LONG, () -> !met(from, opened).isEmpty());
-    engine().deaf(false); // a deaf engine does not notice the end of a connection
+    engine().unresponsive(false); // an unresponsive engine does not notice the end of a connection
     for (int connection : met(from, opened)) {
       WaitFor.until(
           "connection " + connection + ", which met the fault, is closed",
@@ -231,7 +231,7 @@ final class FaultRig implements AutoCloseable {
   private void heal() throws IOException {
     for (ScriptedEngine engine : engines) {
       engine.now(healthy(Faults.Answer.ok()));
-      engine.deaf(false);
+      engine.unresponsive(false);
       engine.listenAgain();
     }
   }
@@ -265,7 +265,7 @@ final class FaultRig implements AutoCloseable {
     cluster.awaitQuiet();
     awaitFewConnections();
     before.verify();
-    LostBuffers.tell();
+    LostBuffers.log();
     cluster.verify();
   }
 

@@ -17,7 +17,7 @@ final class LostBuffers {
   }
 
   /** Makes Netty log all buffers that are lost at this time. */
-  static void tell() {
+  static void log() {
     Garbage.collect();
     ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty checks when it allocates a buffer
   }

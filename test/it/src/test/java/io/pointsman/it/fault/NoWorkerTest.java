@@ -10,8 +10,8 @@ import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
-import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.QueueKeys;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
@@ -148,7 +148,7 @@ final class NoWorkerTest {
         """
             .formatted(url));
     ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();
-    values.set(FrontKeys.DEFER_WITHOUT_WORKER, Duration.ofMinutes(10));
+    values.set(QueueKeys.DEFER_WITHOUT_WORKER, Duration.ofMinutes(10));
     return values;
   }
 

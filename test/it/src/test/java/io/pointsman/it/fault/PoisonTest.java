@@ -23,6 +23,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -157,6 +158,7 @@ final class PoisonTest {
 
   /** Poisons end both engines of a request, which have answered later requests before. */
   @Test
+  @Tag("full")
   void anInnocentRequestOnTwoEnginesThatEndIsAnswered() throws Exception {
     try (Cluster cluster =
         Cluster.of(3)
@@ -218,6 +220,7 @@ final class PoisonTest {
 
   /** Each request has a connection of its own, so the router knows no client. */
   @Test
+  @Tag("full")
   void clientsWhoseRequestsFailOpenNoBreaker() throws Exception {
     try (FaultRig rig = rig(Map.of("breaker.enabled", true))) {
       script(rig, new Faults.Answer(500, "{}"));
@@ -243,6 +246,7 @@ final class PoisonTest {
   }
 
   @Test
+  @Tag("full")
   void aFleetThatFailsKeepsHalfOfItsWorkers() throws IOException {
     try (FaultRig rig = rig(Map.of("breaker.enabled", true, "breaker.failure-threshold", 2))) {
       List<Worker> workers = rig.cluster().router().workers();

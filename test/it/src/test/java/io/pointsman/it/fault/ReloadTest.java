@@ -8,6 +8,7 @@ import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
+import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -134,9 +135,10 @@ final class ReloadTest {
   void fixedKeysAreRefusedWithTheReasonAndNothingChanges() throws Exception {
     Path file = configure("", first);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
-      configure("timeouts: {total: 5s}\nmax-workers: 7\n", second);
+      configure("timeouts: {total: 5s}\nevent-loop-threads: 3\n", second);
       router.hangUp();
-      router.awaitOutput("not reloaded, the previous one stays active: max-workers: changed");
+      router.awaitOutput(
+          "not reloaded, the previous one stays active: event-loop-threads: changed");
       configure("no-such-key: 1\n", second);
       router.hangUp();
       router.awaitOutput("no-such-key");
@@ -244,19 +246,61 @@ final class ReloadTest {
   }
 
   @Test
+  @Tag("full")
   void everyStreamSurvivesReloads() throws Exception {
-    streamsSurvive(12, 12);
+    List<String> groups = groups();
+    streamsSurvive(12, groups.size() + 1, groups);
   }
 
   @Test
   @Tag("full")
   @Timeout(600)
   void athousandStreamsSurviveFiveHundredReloads() throws Exception {
-    streamsSurvive(1000, 500);
+    streamsSurvive(1000, 500, groups());
   }
 
-  /** Each reload changes the policy, limits, timeouts, probes and workers. */
-  private void streamsSurvive(int count, int reloads) throws Exception {
+  private static final String LISTENER = "listen: {host: 0.0.0.0}";
+
+  /** Keys that one reload sets and the next one resets; each is a part of a router. */
+  private List<String> groups() throws Exception {
+    TestCertificate one = TestCertificate.make(directory, "one", "ip:127.0.0.1");
+    Files.writeString(directory.resolve("workers.yaml"), "- " + third.url() + "\n");
+    String files = "certificate-file: '%s', key-file: '%s'".formatted(one.certificate(), one.key());
+    return List.of(
+        "shadow-policy: least_load",
+        LISTENER,
+        "capture: {file: '" + directory.resolve("capture.jsonl") + "'}",
+        "log: {format: json, directory: '" + directory.resolve("logs") + "', requests: true}",
+        "pool: {idle-timeout: 7s, max-idle-per-worker: 7, name-ttl: 7s}",
+        "decide: {ttl: 7s, max-share: 0.25, max-leases: 7}",
+        "decide: {enabled: false}",
+        "models: {merged: false}",
+        "admin: {stack-endpoints: true, refused-paths: [/x], ray-application: a}",
+        "metrics: {vllm-router-names: true, like-production-stack: true}",
+        "metrics: {enabled: false}",
+        "decisions: {sample: 0.5, keep: 7}",
+        "disaggregation: {protocol: nixl, threshold: 7}",
+        "tls: {" + files + "}",
+        "kv-events: {mode: static, endpoint: 'tcp://*:1'}",
+        "engine-tls: {ca-file: '" + one.certificate() + "'}",
+        "admin-tls: {" + files + "}",
+        "metrics-tls: {" + files + "}",
+        "admin: {host: 127.0.0.2}",
+        "tracing: {enabled: true, protocol: http, endpoint: 'http://127.0.0.1:1'}",
+        "discovery: {file: '" + directory.resolve("workers.yaml") + "'}",
+        "engine-load: {interval: 1s}",
+        "session-affinity: soft",
+        "model-aliases: {other: " + Cluster.MODEL + "}",
+        "retry: {max-attempts: 7}",
+        "http2: {max-streams: 77}",
+        "cors: {enabled: true}",
+        "queue: {defer-without-worker: 1s}");
+  }
+
+  /**
+   * Each reload changes the policy, limits, timeouts, probes, workers and one of {@link #groups}.
+   */
+  private void streamsSurvive(int count, int reloads, List<String> groups) throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
       Map<String, Integer> streams = new ConcurrentHashMap<>();
@@ -269,43 +313,71 @@ final class ReloadTest {
           () -> "all streams run, ended: " + streams,
           WaitFor.LONG,
           () -> streams(first) + streams(second) == count);
-      String[] policies = {"cost", "cache_aware", "least_load", "consistent_hash", "random"};
+      String before = "";
       for (int i = 0; i < reloads; i++) {
-        Files.writeString(
-            file,
-            """
-            policy: %s
-            workers: [%s, %s]
-            timeouts: {total: %ds}
-            limits: {max-body: %dMiB}
-            health: {interval: %ds}
-            breaker: {failure-threshold: %d}
-            """
-                .formatted(
-                    policies[i % policies.length],
-                    first.url(),
-                    (i % 2 == 0 ? third : second).url(),
-                    1000 + i,
-                    10 + i,
-                    5 + i % 5,
-                    3 + i % 4));
-        HttpAnswer answer = RawClient.call(router.port(), "POST", "/config/reload", "");
-        assertThat(answer.text()).contains("\"reloaded\":true");
-        assertThat(ask(router.port())).isEqualTo("200");
-        if (i % 10 == 5) {
+        String group = i == reloads - 1 ? "" : groups.get(i % groups.size());
+        write(file, i, group);
+        reload(router, before, group);
+        assertThat(streams).as("ended after " + group).isEmpty();
+        before = group;
+        if (i % 10 == 5 && !group.startsWith("tls:")) {
           Files.writeString(file, "policy: [");
-          answer = RawClient.call(router.port(), "POST", "/config/reload", "");
+          HttpAnswer answer = RawClient.call(router.port(), "POST", "/config/reload", "");
           assertThat(answer.status()).isEqualTo(409);
           assertThat(answer.text()).contains("router.yaml");
         }
       }
-      assertThat(streams).as("streams that have ended").isEmpty();
       streamsEnd.countDown();
       for (Thread client : clients) {
         client.join();
       }
       assertThat(streams).isEqualTo(Map.of("done", count));
       router.verify();
+    }
+  }
+
+  private void write(Path file, int number, String group) throws IOException {
+    String[] policies = {"cost", "cache_aware", "least_load", "consistent_hash", "random"};
+    Files.writeString(
+        file,
+        """
+        policy: %s
+        workers: [%s, %s]
+        timeouts: {total: %ds}
+        limits: {max-body: %dMiB}
+        health: {interval: %ds}
+        breaker: {failure-threshold: %d}
+        %s
+        """
+            .formatted(
+                policies[number % policies.length],
+                first.url(),
+                (number % 2 == 0 ? third : second).url(),
+                1000 + number,
+                10 + number,
+                5 + number % 5,
+                3 + number % 4,
+                group));
+  }
+
+  /** Reloads, and waits until the router serves by the new configuration. */
+  private static void reload(RouterProcess router, String before, String group) throws Exception {
+    if (before.startsWith("tls:")) {
+      // The API answers only over TLS.
+      router.hangUp();
+      WaitFor.until(
+          "it serves in clear text", WaitFor.LONG, () -> ask(router.port()).equals("200"));
+    } else {
+      HttpAnswer answer = RawClient.call(router.port(), "POST", "/config/reload", "");
+      assertThat(answer.text()).as(group).contains("\"reloaded\":true");
+    }
+    if (group.equals(LISTENER) || before.equals(LISTENER)) {
+      router.awaitMove();
+    }
+    if (group.startsWith("tls:")) {
+      assertThat(ask(router.port())).as("a request in clear text").doesNotStartWith("200");
+    } else {
+      assertThat(ask(router.port())).as(group).isEqualTo("200");
     }
   }
 

@@ -27,7 +27,7 @@ final class ResidueTest {
     LostBuffers.watch();
     try (DefectLog log = DefectLog.attach()) {
       lose();
-      LostBuffers.tell();
+      LostBuffers.log();
       assertThatThrownBy(log::verify).hasMessageContainingAll("LEAK", "lost on purpose");
       try (DefectLog later = DefectLog.attach()) {
         assertThatThrownBy(later::verify).hasMessageContaining("lost on purpose");

@@ -35,6 +35,9 @@ final class StopUnderStreamsTest {
 
   private static final int BETWEEN_EVENTS_MILLIS = 200;
 
+  /** Events after the SIGTERM of a stream that ends. */
+  private static final int FURTHER_EVENTS = 5;
+
   @Test
   @Shows(RouterFault.TERMINATED_UNDER_STREAMS)
   void everyStreamEndsInOrderWithinTheDrainTime() throws Exception {
@@ -55,7 +58,7 @@ final class StopUnderStreamsTest {
           () -> "all streams run: " + streams + ", ended: " + ends,
           WaitFor.LONG,
           () -> streams.get() >= STREAMS);
-      long told = System.nanoTime();
+      long signalled = System.nanoTime();
       router.terminate();
       stopping.countDown();
       WaitFor.until(
@@ -70,14 +73,11 @@ final class StopUnderStreamsTest {
       assertThat(router.awaitExit()).isZero();
       // No lease is open, by the router's last log line.
       assertThat(router.output()).contains("stopped, 0 requests in flight");
-      long millis = (System.nanoTime() - told) / 1_000_000;
-      long last = (lastEnd.get() - told) / 1_000_000;
+      long millis = (System.nanoTime() - signalled) / 1_000_000;
+      long last = (lastEnd.get() - signalled) / 1_000_000;
       Scale.report(
           "stop under streams",
           ends + ", the last after " + last + " ms, the process after " + millis);
-      assertThat(last / 1000)
-          .as("seconds to the end of the last stream, which has the whole drain time")
-          .isGreaterThanOrEqualTo((long) DRAIN_SECONDS);
       assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
       assertThat(ends.get("done")).hasValue(STREAMS / 2);
       WaitFor.until("the engine is left alone", WaitFor.LONG, () -> engine.openConnections() == 0);
@@ -98,7 +98,7 @@ final class StopUnderStreamsTest {
       connection.beginEvents().chunk("data: begun\n\n");
       boolean ends = streams.getAndIncrement() % 2 == 0;
       stopping.await();
-      for (int i = 0; i < 5 || !ends; i++) {
+      for (int i = 0; i < FURTHER_EVENTS || !ends; i++) {
         connection.chunk("data: more\n\n");
         Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes time
       }
@@ -119,9 +119,11 @@ final class StopUnderStreamsTest {
         return answer.status() + ", cut: " + text;
       }
       String last = text.substring(text.lastIndexOf("data: "));
+      // The stop does not cut a stream that could still end within the drain time.
+      boolean ranOn = text.split("data: more", -1).length > 2 * FURTHER_EVENTS;
       return last.equals("data: [DONE]\n\n")
           ? "done"
-          : last.contains("\"error\"") ? "error event" : "just ends: " + last;
+          : last.contains("\"error\"") && ranOn ? "error event" : "just ends: " + text;
     } catch (IOException e) {
       return e.toString();
     }

@@ -2,7 +2,7 @@ package io.pointsman.it.golden;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
@@ -20,8 +20,8 @@ import java.util.HexFormat;
 final class DecisionRecord implements Learner {
   private final StringBuilder decisions = new StringBuilder();
   private final int[] byWorker;
-  private int held;
-  private long heldNanos;
+  private int deferred;
+  private long deferredNanos;
 
   private DecisionRecord(int workers) {
     byWorker = new int[workers];
@@ -35,27 +35,31 @@ final class DecisionRecord implements Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     int worker = Integer.parseInt(lease.worker().spec().url().replaceAll("\\D", ""));
     long waited = lease.placedAt() - request.waits().askedAt();
-    held += waited > 0 ? 1 : 0;
-    heldNanos += waited;
+    deferred += waited > 0 ? 1 : 0;
+    deferredNanos += waited;
     byWorker[worker]++;
     decisions.append(worker).append(' ').append(lease.placedAt());
     decisions.append(' ').append(waited).append('\n');
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {}
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {}
 
   @Override
   public void forget(Worker worker) {}
 
-  /** A hash of each decision (worker, time, time held), then the number of requests by worker. */
+  /**
+   * A hash of each decision (worker, time, time deferred), then the number of requests by worker.
+   */
   String line(String name) {
-    String held =
-        this.held == 0 ? "" : "  held %d, %d ms in all".formatted(this.held, heldNanos / 1_000_000);
-    return "%-20s %s  %s%s\n".formatted(name, hash(), Arrays.toString(byWorker), held);
+    String deferred =
+        this.deferred == 0
+            ? ""
+            : "  deferred %d, %d ms in all".formatted(this.deferred, deferredNanos / 1_000_000);
+    return "%-20s %s  %s%s\n".formatted(name, hash(), Arrays.toString(byWorker), deferred);
   }
 
   private String hash() {

@@ -77,6 +77,12 @@ final class ErrorText {
     return this;
   }
 
+  /** Adds the answers of another text. */
+  ErrorText add(ErrorText more) {
+    text.append(more.text);
+    return this;
+  }
+
   private static String plain(String said) {
     String plain = PORT.matcher(said).replaceAll("<port>");
     plain = MADE_ID.matcher(plain).replaceAll("$1-<id>");

@@ -60,8 +60,8 @@ final class GoldenDecisionsTest {
   }
 
   @Test
-  void decisionsOnRequestsThatAreHeldBackUntilThereIsRoom() {
-    GoldenFile.compare("decisions-crowds.txt", ofAllPolicies(GoldenTraces.crowds(), QUIET));
+  void decisionsOnRequestsThatAreDeferredUntilThereIsRoom() {
+    GoldenFile.compare("decisions-overload.txt", ofAllPolicies(GoldenTraces.overload(), QUIET));
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.pointsman.it.golden;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.testkit.RepositoryFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,13 +31,11 @@ final class GoldenFilesTest {
   }
 
   private static Set<String> classes() throws IOException {
-    try (Stream<Path> files = Files.walk(ROOT)) {
-      return files
-          .map(file -> String.valueOf(file.getFileName()))
-          .filter(name -> name.endsWith(".java"))
-          .map(name -> name.replace(".java", ""))
-          .collect(Collectors.toSet());
-    }
+    return RepositoryFiles.below(ROOT).stream()
+        .map(file -> String.valueOf(file.getFileName()))
+        .filter(name -> name.endsWith(".java"))
+        .map(name -> name.replace(".java", ""))
+        .collect(Collectors.toSet());
   }
 
   @Test

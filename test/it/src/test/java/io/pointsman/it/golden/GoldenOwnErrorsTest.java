@@ -135,7 +135,7 @@ final class GoldenOwnErrorsTest {
     if (held.status() != 200) {
       throw new AssertionError(held.text());
     }
-    text.ask("held already", port, "POST", DECIDE, question);
+    text.ask("leased already", port, "POST", DECIDE, question);
     text.ask("too many", port, "POST", DECIDE, "{\"body\":{\"model\":\"sim\"}}");
     text.ask("no such word", port, "POST", lease + "/end", "");
     text.ask("no outcome", port, "POST", lease + "/settle", "{}");
@@ -159,10 +159,22 @@ final class GoldenOwnErrorsTest {
         RunningRouter router = router("", engine.url())) {
       int port = router.port();
       text.ask("unknown model", port, "POST", ROUTE, nobodys);
-      text.ask("unknown model, held", port, "POST", ROUTE, nobodys, "x-pointsman-hold: 1000");
-      text.ask("wrong time", port, "POST", ROUTE, ours, "x-pointsman-hold: soon");
       text.ask(
-          "wrong id", port, "POST", ROUTE, ours, "x-pointsman-hold: 9", "x-pointsman-lease: a");
+          "unknown model, with a lease",
+          port,
+          "POST",
+          ROUTE,
+          nobodys,
+          "x-pointsman-lease-ttl: 1000");
+      text.ask("wrong time", port, "POST", ROUTE, ours, "x-pointsman-lease-ttl: soon");
+      text.ask(
+          "wrong id",
+          port,
+          "POST",
+          ROUTE,
+          ours,
+          "x-pointsman-lease-ttl: 9",
+          "x-pointsman-lease: a");
     }
     try (RefusedPort refused = RefusedPort.open();
         RunningRouter router =
@@ -170,7 +182,8 @@ final class GoldenOwnErrorsTest {
                 PORTS + "workers: [{url: \"" + refused.url() + "\", models: [sim]}]\n")) {
       int port = router.port();
       text.ask("nobody is well", port, "POST", ROUTE, ours);
-      text.ask("nobody is well, held", port, "POST", ROUTE, ours, "x-pointsman-hold: 1000");
+      text.ask(
+          "nobody is well, with a lease", port, "POST", ROUTE, ours, "x-pointsman-lease-ttl: 1000");
     }
     try (RunningRouter router = RunningRouter.start(PORTS + "decide: {enabled: false}\n")) {
       text.ask("turned off", router.port(), "POST", ROUTE, ours);

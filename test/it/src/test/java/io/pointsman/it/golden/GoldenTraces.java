@@ -74,8 +74,8 @@ final class GoldenTraces {
     return new Trace("burst", BLOCK_TOKENS, requests);
   }
 
-  /** Crowds of 40 long prompts: the engines have no room for all of them at once. */
-  static Trace crowds() {
+  /** Bursts of 40 long prompts: the engines have no room for all of them at once. */
+  static Trace overload() {
     SplittableRandom random = new SplittableRandom(14);
     List<TraceRequest> requests = new ArrayList<>();
     for (int i = 0; i < 240; i++) {
@@ -86,7 +86,7 @@ final class GoldenTraces {
       requests.add(new TraceRequest(at, -1, input, 10 + random.nextInt(40), blocks));
     }
     requests.sort(Comparator.comparingDouble(TraceRequest::at));
-    return new Trace("crowds", BLOCK_TOKENS, requests);
+    return new Trace("overload", BLOCK_TOKENS, requests);
   }
 
   /**

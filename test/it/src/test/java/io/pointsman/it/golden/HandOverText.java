@@ -106,6 +106,10 @@ final class HandOverText {
       assertThat(header.getValue()).isEqualTo(Integer.toString(request.body().length));
       return "<length>";
     }
+    if (header.getKey().equals("x-pointsman-via")) {
+      assertThat(header.getValue()).matches("[0-9a-f]{16}");
+      return "<router>";
+    }
     return named(header.getValue(), passing);
   }
 

@@ -1,6 +1,6 @@
 package io.pointsman.it.golden;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -81,12 +81,12 @@ final class SessionKeys {
     }
 
     @Override
-    public void placed(RoutingRequest request, Lease lease) {
+    public void placed(RoutingRequest request, LeaseView lease) {
       learner.placed(keyed(request), lease);
     }
 
     @Override
-    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
       learner.ended(keyed(request), lease, outcome);
     }
 

@@ -1,5 +1,6 @@
 package io.pointsman.it.plane;
 
+import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.InputStream;
@@ -26,7 +27,7 @@ final class CommandProcess implements AutoCloseable {
   }
 
   static CommandProcess start(String... arguments) throws IOException {
-    List<String> line = new ArrayList<>();
+    List<String> line = new ArrayList<>(RouterProcess.heedingHangUps());
     line.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     line.addAll(List.of("-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
     line.addAll(List.of("--sun-misc-unsafe-memory-access=allow"));
@@ -97,6 +98,15 @@ final class CommandProcess implements AutoCloseable {
   /** Makes the process stop (SIGTERM). */
   void terminate() {
     process.destroy();
+  }
+
+  /** Sends SIGHUP. */
+  void hangUp() throws IOException, InterruptedException {
+    String pid = Long.toString(process.pid());
+    int code = new ProcessBuilder("kill", "-HUP", pid).start().waitFor();
+    if (code != 0) {
+      throw new IOException("kill -HUP " + pid + ": " + code);
+    }
   }
 
   /** Kills the process (SIGKILL). */

@@ -145,7 +145,7 @@ final class NginxAskTest {
     }
   }
 
-  private List<String> told(String line, String part) {
+  private List<String> sent(String line, String part) {
     return router.received().stream()
         .filter(request -> request.line().startsWith(line))
         .map(NginxAskTest::text)
@@ -176,12 +176,12 @@ final class NginxAskTest {
 
     assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-worker")).as("nginx chose by itself").isNull();
-    assertThat(told("POST /internal/route ", "unanswered")).hasSize(1);
+    assertThat(sent("POST /internal/route ", "unanswered")).hasSize(1);
     assertThat(pinned(port, "later")).isTrue();
     WaitFor.until(
-        () -> "settled: " + told("POST /v1/leases/1-1/settle ", ""),
+        () -> "settled: " + sent("POST /v1/leases/1-1/settle ", ""),
         WaitFor.LONG,
-        () -> !told("POST /v1/leases/1-1/settle ", "succeeded").isEmpty());
+        () -> !sent("POST /v1/leases/1-1/settle ", "succeeded").isEmpty());
   }
 
   @ParameterizedTest
@@ -198,8 +198,8 @@ final class NginxAskTest {
     WaitFor.until(
         () -> "given back: " + named,
         WaitFor.LONG,
-        () -> told("POST /v1/leases/" + named.getLast() + "/settle ", "ignored").size() == 1);
-    assertThat(told("POST /v1/leases/" + named.getFirst() + "/settle ", ""))
+        () -> sent("POST /v1/leases/" + named.getLast() + "/settle ", "ignored").size() == 1);
+    assertThat(sent("POST /v1/leases/" + named.getFirst() + "/settle ", ""))
         .as("a router that does not decide holds nothing")
         .isEmpty();
   }
@@ -295,7 +295,7 @@ final class NginxAskTest {
   void endsAreReportedWhileOtherReportsWaitForResponses() throws Exception {
     engine();
     int port = nginx(Duration.ofMinutes(5));
-    WaitFor.until("nothing is left to tell", WaitFor.LONG, () -> !ends().isEmpty());
+    WaitFor.until("nothing is left to report", WaitFor.LONG, () -> !ends().isEmpty());
     int before = ends().size();
     endsWait = true;
     try (RawClient client = RawClient.connect(port)) {
@@ -303,11 +303,11 @@ final class NginxAskTest {
         HttpAnswer answer = client.send("POST", "/v1/completions", completion("x")).read();
         assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
       }
-      WaitFor.until("all are told", WaitFor.LONG, () -> ends().size() >= before + 8);
+      WaitFor.until("all are sent", WaitFor.LONG, () -> ends().size() >= before + 8);
     }
   }
 
   private List<String> ends() {
-    return told("POST /v1/leases/1-1/settle ", "succeeded");
+    return sent("POST /v1/leases/1-1/settle ", "succeeded");
   }
 }

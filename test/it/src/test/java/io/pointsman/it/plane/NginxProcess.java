@@ -50,7 +50,7 @@ final class NginxProcess implements AutoCloseable {
   }
 
   /**
-   * A process for a router whose admin listener has TLS.
+   * A process for a router with TLS at its admin listener.
    *
    * @param authority PEM file with the CA of the router's certificate, which names localhost
    */
@@ -106,7 +106,25 @@ final class NginxProcess implements AutoCloseable {
             .redirectOutput(directory.resolve("output.log").toFile());
     builder.environment().put("POINTSMAN_API_KEY", key);
     builder.environment().put("POINTSMAN_ENGINE_API_KEY", engineKey);
-    return new NginxProcess(directory, builder.start(), port);
+    NginxProcess started = new NginxProcess(directory, builder.start(), port);
+    try {
+      started.awaitListening();
+    } catch (IOException | RuntimeException | Error e) {
+      started.close();
+      throw e;
+    }
+    return started;
+  }
+
+  /** Returns once it listens: nginx opens its port before it starts its worker processes. */
+  private void awaitListening() throws IOException {
+    WaitFor.until(
+        () -> "nginx starts: " + output(),
+        WaitFor.LONG,
+        () -> !process.isAlive() || !workers().isEmpty());
+    if (!process.isAlive()) {
+      throw new IOException("nginx ended: " + output());
+    }
   }
 
   int port() {

@@ -34,6 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(300)
 @Tag("full")
 final class PlaneBytesTest {
+  private static final String VIA = "x-pointsman-via";
   private static final String PATH = "/v1/completions";
   private static final int MB = 1 << 20;
 
@@ -206,7 +207,7 @@ final class PlaneBytesTest {
     rig.router("cache_aware", "unknown-model", "base-model");
     rig.carrier();
     String[] forged = {
-      "X-Pointsman-Hold: 1",
+      "X-Pointsman-Lease-Ttl: 1",
       "x-pointsman-worker: nobody",
       "x-pointsman-anything: 1",
       "X-Serve-Request-Path: /nowhere",
@@ -244,7 +245,8 @@ final class PlaneBytesTest {
             "http2-settings",
             "x-forwarded-host",
             "forwarded")
-        .noneMatch(name -> name.startsWith("x-pointsman-") || name.startsWith("x-serve-"));
+        .noneMatch(name -> name.startsWith("x-pointsman-") && !name.equals(VIA))
+        .noneMatch(name -> name.startsWith("x-serve-"));
     assertThat(engine.last().header("x-forwarded-for")).isEqualTo("127.0.0.1");
     assertThat(engine.last().header("x-real-ip")).isEqualTo("127.0.0.1");
     assertThat(engine.last().header("x-forwarded-proto")).isEqualTo("http");
@@ -254,6 +256,28 @@ final class PlaneBytesTest {
     assertThat(rig.send("{\"model\":\"sim:poet\",\"prompt\":\"x\"}", forged).status())
         .isEqualTo(200);
     assertThat(engine.last().header("serve_multiplexed_model_id")).isEqualTo("sim:poet");
+    rig.awaitNoLoad();
+  }
+
+  @Test
+  void theProxyAddsItsNameToThoseBeforeItAndEndsACircle() throws Exception {
+    RawEngine engine =
+        rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
+    rig.router("cache_aware", "unknown-model", "base-model");
+    rig.carrier();
+    rig.send(PlaneRig.completion("plain"));
+    String own = String.valueOf(engine.last().header(VIA));
+    assertThat(own).isIn("haproxy", "nginx");
+
+    rig.send(PlaneRig.completion("behind routers"), VIA + ": a, b");
+    assertThat(engine.last().header(VIA)).isEqualTo(own + ", a, b");
+
+    int requests = engine.received().size();
+    HttpAnswer ended = rig.send(PlaneRig.completion("circle"), VIA + ": 1, 2, 3, 4, 5, 6, 7, 8, 9");
+    assertThat(ended.status()).isEqualTo(508);
+    assertThat(ended.text()).contains("\"code\":\"routing_loop\"");
+    assertThat(ended.header("x-should-retry")).isEqualTo("false");
+    assertThat(engine.received()).hasSize(requests);
     rig.awaitNoLoad();
   }
 

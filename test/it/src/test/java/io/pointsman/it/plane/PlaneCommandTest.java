@@ -22,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -142,6 +143,51 @@ final class PlaneCommandTest {
 
       assertEnds(command, port, end);
       rig.awaitNoLoad();
+    }
+  }
+
+  @Test
+  void haproxyReadsTheKeyForTheRouterAgainAfterAHangUp(@TempDir Path directory) throws Exception {
+    rig.engines(1).router("round_robin", "decide.api-key", "second");
+    Path key = Files.writeString(directory.resolve("key"), "first");
+    int port = FreePorts.next();
+    try (CommandProcess command =
+        CommandProcess.start(
+            "haproxy",
+            "--listen",
+            "127.0.0.1:" + port,
+            "--router",
+            "http://127.0.0.1:" + rig.adminPort(),
+            "--spoe",
+            "127.0.0.1:" + rig.spoePort(),
+            "--api-key-file",
+            key.toString())) {
+      command.await(HAPROXY_LISTENS);
+      command.await(Pattern.compile("(status 401 .expected: a valid --api-key)"));
+
+      Files.writeString(key, "");
+      command.hangUp();
+      command.await(
+          Pattern.compile("(SIGHUP: not reloaded, the previous keys stay: --api-key-file)"));
+      Files.writeString(key, "second");
+      command.hangUp();
+      command.await(Pattern.compile("(SIGHUP: the key and the certificates for the router)"));
+
+      WaitFor.until(
+          () -> "pinned: " + command.output(), WaitFor.LONG, () -> pinned(port, completion("one")));
+      assertEnds(command, port, End.TERM);
+    }
+  }
+
+  @Test
+  void theDemoGoesOnAfterAHangUp() throws Exception {
+    try (CommandProcess demo =
+        CommandProcess.start("demo", "--engines", "2", "--port", "0", "--quiet")) {
+      demo.await(DEMO_LISTENS);
+      demo.hangUp();
+      demo.await(Pattern.compile("(SIGHUP: the demo has no configuration)"));
+      demo.terminate();
+      assertThat(demo.awaitExit()).as(demo.output()).isZero();
     }
   }
 

@@ -102,7 +102,7 @@ final class PlaneEngineKeysTest {
     assertThat(rig.send(completion("x")).status()).isEqualTo(401);
     assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(401);
     for (String path : List.of("/internal/route", "/v1/decide")) {
-      String body = path.equals("/v1/decide") ? "{\"hold\":false,\"body\":{}}" : "{}";
+      String body = path.equals("/v1/decide") ? "{\"reserve\":false,\"body\":{}}" : "{}";
       try (RawClient client = RawClient.connect(rig.adminPort())) {
         HttpAnswer decided =
             client

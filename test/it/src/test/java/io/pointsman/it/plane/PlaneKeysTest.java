@@ -124,6 +124,12 @@ final class PlaneKeysTest {
     }
     HttpAnswer none = rig.send(completion("x"));
     assertThat(none.status()).as(none.text()).isEqualTo(401);
+    assertThat(rig.sendMessage(completion("x"), authorization("other-key")).text())
+        .startsWith("{\"type\":\"error\",\"error\":{\"type\":\"permission_error\",\"message\":");
+    HttpAnswer ofAnthropic = rig.sendMessage(completion("x"));
+    assertThat(ofAnthropic.text())
+        .startsWith("{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",");
+    assertThat(rig.sendMessageEncoded(completion("x")).text()).isEqualTo(ofAnthropic.text());
 
     assertThat(served()).isEqualTo(before);
     rig.awaitNoLoad();
@@ -170,6 +176,10 @@ final class PlaneKeysTest {
       assertThat(answer.text()).contains("router_unavailable");
       assertThat(answer.header("retry-after")).isEqualTo("1");
       assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(503);
+      assertThat(rig.sendMessage(completion("alone"), authorization("client-key")).text())
+          .isEqualTo(
+              "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
+                  + "\"message\":\"the router does not answer\"}}");
     }
 
     guarded();

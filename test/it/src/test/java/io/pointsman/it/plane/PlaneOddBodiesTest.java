@@ -119,19 +119,21 @@ final class PlaneOddBodiesTest {
         .count();
   }
 
-  private void assertNothingIsHeld() throws IOException {
+  private void assertNoLeaseIsOpen() throws IOException {
     rig.awaitNoLoad();
     int metrics = URI.create(String.valueOf(requireNonNull(router).metricsUrl())).getPort();
     WaitFor.until(
-        "no lease is held",
+        "no lease is open",
         WaitFor.LONG,
-        () -> told(metrics).anyMatch(line -> line.matches("pointsman_external_leases 0(\\.0)?")));
-    assertThat(told(metrics).filter(line -> line.contains("{outcome=\"expired\"}")))
+        () ->
+            metricLines(metrics)
+                .anyMatch(line -> line.matches("pointsman_external_leases 0(\\.0)?")));
+    assertThat(metricLines(metrics).filter(line -> line.contains("{outcome=\"expired\"}")))
         .as("all were settled")
         .anyMatch(line -> line.matches("pointsman_external_leases_ended_total\\{.*} 0(\\.0)?"));
   }
 
-  private static Stream<String> told(int metrics) {
+  private static Stream<String> metricLines(int metrics) {
     try {
       return PlaneRig.get(metrics, "/metrics").text().lines();
     } catch (IOException e) {
@@ -149,7 +151,7 @@ final class PlaneOddBodiesTest {
         assertJudged("POST", bytes, 5, engines);
       }
     }
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
   }
 
   @Test
@@ -161,7 +163,7 @@ final class PlaneOddBodiesTest {
 
     assertJudged("POST", body, 0, engines);
     assertJudged("POST", body, 100_003, engines);
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
   }
 
   @Test
@@ -173,7 +175,7 @@ final class PlaneOddBodiesTest {
     }
     assertJudged("GET", new byte[0], 0, engines);
     assertJudged("OPTIONS", new byte[0], 0, engines);
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
   }
 
   /** A body shorter than its length, and endless chunks: no engine gets a half one. */
@@ -201,7 +203,7 @@ final class PlaneOddBodiesTest {
         client.reset();
       }
     }
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
     assertThat(
             engines.stream()
                 .flatMap(engine -> engine.received().stream())
@@ -209,7 +211,7 @@ final class PlaneOddBodiesTest {
         .as("bodies that have begun and not ended")
         .allMatch(each -> each.body().length > 50_000 && each.body().length <= 200_000);
     assertJudged("POST", "{\"model\":\"sim\"}".getBytes(StandardCharsets.UTF_8), 0, engines);
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
   }
 
   /** Otherwise a client could exclude a worker for all others with ten requests. */
@@ -234,7 +236,7 @@ final class PlaneOddBodiesTest {
       }
     }
 
-    assertNothingIsHeld();
+    assertNoLeaseIsOpen();
     assertThat(requireNonNull(router).fleet().snapshot().workers())
         .hasSize(2)
         .allMatch(worker -> worker.failures() == 0);

@@ -2,6 +2,8 @@ package io.pointsman.it.plane;
 
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.YamlConfig;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
@@ -191,6 +193,19 @@ final class PlaneRig implements AutoCloseable {
     return router;
   }
 
+  /** The configuration of a router that the proxy asks by SPOE, or not. */
+  PointsmanConfig config(boolean bySpoe) {
+    String urls = String.join("', '", workers.stream().map(WorkerSpec::url).toList());
+    return PointsmanConfig.from(
+        YamlConfig.parse(
+            "test",
+            "listen: {port: %d}\nadmin: {port: %d}\nmetrics: {enabled: false}\nworkers: ['%s']\n"
+                    .formatted(routerPort, adminPort, urls)
+                + "policy: round_robin\ndrain-timeout: 0s\ndecide: {spoe-address: '"
+                + (bySpoe ? spoe() : "")
+                + "'}\n"));
+  }
+
   /** Starts a router as a separate process. */
   RouterProcess routerProcess(String policy) throws IOException {
     String urls = String.join(",", workers.stream().map(WorkerSpec::url).toList());
@@ -205,6 +220,10 @@ final class PlaneRig implements AutoCloseable {
             policy,
             "--decide-spoe-address",
             spoe()));
+  }
+
+  int spoePort() {
+    return spoePort;
   }
 
   private String spoe() {
@@ -253,7 +272,8 @@ final class PlaneRig implements AutoCloseable {
     };
   }
 
-  private static String output(AutoCloseable carrier) {
+  /** The messages of a proxy. */
+  static String output(AutoCloseable carrier) {
     return carrier instanceof HaproxyPlane plane
         ? plane.output()
         : ((NginxProcess) carrier).output();
@@ -330,6 +350,23 @@ final class PlaneRig implements AutoCloseable {
         // A server that refuses a request by its head closes early; the response can still be read.
       }
       return client.read();
+    }
+  }
+
+  /** Sends the body to the path of Anthropic's API. */
+  HttpAnswer sendMessage(String body, String... headers) throws IOException {
+    return sendTo("/v1/messages?beta=true", body, headers);
+  }
+
+  /** As {@link #sendMessage}, to the path in a form that engines take for the same. */
+  HttpAnswer sendMessageEncoded(String body, String... headers) throws IOException {
+    return sendTo("/v1//%6dessages?beta=true", body, headers);
+  }
+
+  private HttpAnswer sendTo(String target, String body, String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(port)) {
+      byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+      return client.send("POST", target, bytes, List.of(headers)).read();
     }
   }
 

@@ -138,7 +138,7 @@ final class LmcacheFirstTokenTest {
         assertThat(number(answer, "prompt_tokens")).isEqualTo(40);
         assertThat(number(answer, "completion_tokens")).isEqualTo(5);
       }
-      rig.awaitNothingHeld();
+      rig.awaitNothingReserved();
     }
   }
 
@@ -173,7 +173,7 @@ final class LmcacheFirstTokenTest {
         assertThat(sent).extracting(SplitCluster::body).containsExactly(asked);
         assertThat(number(answer, "prompt_tokens")).as(more).isEqualTo(40);
       }
-      rig.awaitNothingHeld();
+      rig.awaitNothingReserved();
     }
   }
 

@@ -92,20 +92,20 @@ final class PdStepBytesTest {
                 1,
                 true,
                 o -> o.withLogged(1000).withRanks(ranks, 1),
-                worker -> heard(connector, worker) ? relay.before(worker) : worker)) {
+                worker -> changes(connector, worker) ? relay.before(worker) : worker)) {
       if (needsTime(connector)) {
         rig.awaitSplit();
       }
       for (PdStepRequest asked : PdStepRequest.all()) {
         Sent sent = ask(rig, relay, asked);
-        for (Logged leg : List.of(sent.prefill(), sent.decode())) {
-          assertThat(leg.path()).isEqualTo(asked.route().path);
-          assertThat(header(leg, "authorization")).containsExactly("Bearer mine");
-          assertThat(header(leg, "x-tenant")).containsExactly("t1");
+        for (Logged step : List.of(sent.prefill(), sent.decode())) {
+          assertThat(step.path()).isEqualTo(asked.route().path);
+          assertThat(header(step, "authorization")).containsExactly("Bearer mine");
+          assertThat(header(step, "x-tenant")).containsExactly("t1");
         }
         compare(connector, asked, sent);
       }
-      rig.awaitNothingHeld();
+      rig.awaitNothingReserved();
     }
   }
 
@@ -118,7 +118,7 @@ final class PdStepBytesTest {
   }
 
   /** True if a worker's responses must be compared with a request to another worker. */
-  private static boolean heard(KvConnector connector, WorkerSpec worker) {
+  private static boolean changes(KvConnector connector, WorkerSpec worker) {
     return connector == KvConnector.ORCHESTRATED && worker.role() == Role.PREFILL;
   }
 
@@ -192,8 +192,8 @@ final class PdStepBytesTest {
 
   private static final String KEEP_NIXL = KEEP + ",\"remote_host\":null,\"remote_port\":null";
 
-  /** The simulated engines' description of held blocks. */
-  private static String held(Sent sent) {
+  /** The simulated engines' description of reserved blocks. */
+  private static String reserved(Sent sent) {
     return "\"do_remote_prefill\":true,\"do_remote_decode\":false,\"remote_block_ids\":\\[[\\d,\\[\\]]+],"
         + "\"remote_engine_id\":\"%s\",\"remote_request_id\":\"[^\"]+\","
             .formatted(Pattern.quote(sent.from().kvState().engineId()))
@@ -218,7 +218,7 @@ final class PdStepBytesTest {
     Matcher prefill = sent.prefillBody(asked, params(KEEP_NIXL) + named(asked, NONCE));
     boolean body = asked.route() == PdStepRequest.Route.RESPONSES;
     String name = body ? named(asked, prefill.group("nonce")) : "";
-    sent.decodeBody(asked, params(held(sent)) + name);
+    sent.decodeBody(asked, params(reserved(sent)) + name);
     sent.idsStay(asked);
   }
 
@@ -290,7 +290,7 @@ final class PdStepBytesTest {
     String written =
         "\"do_remote_decode\":false,\"do_remote_prefill\":true,\"remote_engine_id\":null,"
             + "\"remote_block_ids\":null,";
-    String told = held(sent) + ",\"remote_notify_port\":" + port(sent.from()) + ",";
-    sent.decodeBody(asked, params((read ? told : written) + transfer + sizes) + name);
+    String notified = reserved(sent) + ",\"remote_notify_port\":" + port(sent.from()) + ",";
+    sent.decodeBody(asked, params((read ? notified : written) + transfer + sizes) + name);
   }
 }

@@ -159,11 +159,11 @@ final class PeerRig implements AutoCloseable {
     }
   }
 
-  void awaitNothingHeld() {
+  void awaitNothingReserved() {
     WaitFor.until(
-        () -> "nothing held: " + fleet.handovers(),
+        () -> "nothing reserved: " + fleet.handovers(),
         WaitFor.LONG,
-        () -> fleet.handovers().held() == 0 && router.inFlight() == 0);
+        () -> fleet.handovers().reserved() == 0 && router.inFlight() == 0);
     assertThat(fleet.handovers().leaked()).isZero();
     assertThat(fleet.handovers().fieldErrors()).as(reasons()).isZero();
   }
@@ -173,7 +173,7 @@ final class PeerRig implements AutoCloseable {
   }
 
   long prefills() {
-    return fleet.prefills().stream().mapToLong(e -> e.kvState().legs().prefill()).sum();
+    return fleet.prefills().stream().mapToLong(e -> e.kvState().steps().prefill()).sum();
   }
 
   @Override

@@ -84,14 +84,16 @@ final class PlanFollower {
     };
   }
 
-  private static JsonNode decodeEdits(JsonNode leg, JsonNode reply) {
+  private static JsonNode decodeEdits(JsonNode step, JsonNode reply) {
     JsonNode params = reply.path("kv_transfer_params");
-    if (!params.isObject() && leg.has("edits_without_params")) {
-      return leg.path("edits_without_params");
+    if (!params.isObject() && step.has("edits_without_params")) {
+      return step.path("edits_without_params");
     }
     boolean own =
         params.path("remote_host").asText("").matches("localhost|127\\..*|::1|0\\.0\\.0\\.0");
-    return own && leg.has("edits_if_loopback") ? leg.path("edits_if_loopback") : leg.path("edits");
+    return own && step.has("edits_if_loopback")
+        ? step.path("edits_if_loopback")
+        : step.path("edits");
   }
 
   private HttpAnswer both(JsonNode decision, ObjectNode toPrefill, ObjectNode body)
@@ -113,15 +115,15 @@ final class PlanFollower {
     }
   }
 
-  private static HttpAnswer send(JsonNode worker, JsonNode leg, ObjectNode body)
+  private static HttpAnswer send(JsonNode worker, JsonNode step, ObjectNode body)
       throws IOException {
     List<String> headers = new ArrayList<>();
-    leg.path("headers")
+    step.path("headers")
         .properties()
         .forEach(header -> headers.add(header.getKey() + ": " + header.getValue().asText()));
     try (RawClient client = RawClient.connect(URI.create(worker.path("url").asText()).getPort())) {
       byte[] bytes = body.toString().getBytes(StandardCharsets.UTF_8);
-      return client.send("POST", leg.path("path").asText(), bytes, headers).read();
+      return client.send("POST", step.path("path").asText(), bytes, headers).read();
     }
   }
 

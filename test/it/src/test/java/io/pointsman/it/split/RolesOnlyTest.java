@@ -56,7 +56,7 @@ final class RolesOnlyTest {
       String body = BODY.replace("one two", "two one");
       served(cluster.post(PATH, body), "split");
       cluster.awaitQuiet();
-      served(cluster.post(PATH, body), whole ? "decode_holds_prefix" : "split");
+      served(cluster.post(PATH, body), whole ? "cached_on_decode" : "split");
     }
   }
 

@@ -96,7 +96,7 @@ class SplitBusyTest {
       fail(cluster.decodes.getFirst(), 3, new Fault.Status(500, 0));
       assertThat(cluster.post(PATH, BODY).status()).isEqualTo(500);
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
       assertThat(cluster.decodes.getFirst().requestLog()).hasSize(4);
       assertThat(handovers(cluster, "released")).isEqualTo(1);
     }
@@ -114,7 +114,7 @@ class SplitBusyTest {
       fail(cluster.decodes, 2, new Fault.Hang(0));
       assertThat(cluster.post(PATH, BODY).status()).isEqualTo(504);
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
       assertThat(asked(cluster.decodes)).isEqualTo(3);
     }
   }
@@ -133,10 +133,10 @@ class SplitBusyTest {
       load.readHead();
       client.leave();
       WaitFor.until("it is gone", WaitFor.LONG, () -> cluster.router().running() == 1);
-      assertThat(cluster.prefills.getFirst().kvState().held().requests()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().requests()).isEqualTo(1);
       load.leave();
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
     }
   }
 

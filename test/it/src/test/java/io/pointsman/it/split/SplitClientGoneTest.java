@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The client leaves in each phase of its request. The cluster checks at its end that no lease is
- * open and no block is held.
+ * open and no block is reserved.
  */
 @Tag("full")
 class SplitClientGoneTest {
@@ -160,7 +160,7 @@ class SplitClientGoneTest {
       cluster.decodes.forEach(each -> each.failures().clear());
       client.leave();
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
     }
   }
 

@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 
 /**
  * Strict prefill and decode engines with one protocol, and the router, in this process. Closing it
- * checks invariants: no lease is open, no block is held or leaked, no field was wrong, and no
+ * checks invariants: no lease is open, no block is reserved or leaked, no field was wrong, and no
  * defect was logged.
  */
 public final class SplitCluster implements AutoCloseable {
@@ -39,7 +39,7 @@ public final class SplitCluster implements AutoCloseable {
   private final EventLoopGroup loops = SimEngine.newGroup(2);
 
   /** The address where engines register and notify; empty if they do not. */
-  private final String told;
+  private final String peerAddress;
 
   private final RunningRouter router;
   private final DefectLog defects;
@@ -49,7 +49,7 @@ public final class SplitCluster implements AutoCloseable {
 
   private SplitCluster(Setup setup) throws IOException {
     ranks = setup.ranks;
-    told = setup.told() ? "127.0.0.1:" + FreePorts.next() : "";
+    peerAddress = setup.peerAddress() ? "127.0.0.1:" + FreePorts.next() : "";
     for (int i = 0; i < setup.prefillCount; i++) {
       prefills.add(start(setup, KvRole.PREFILL, "p" + i));
     }
@@ -80,8 +80,8 @@ public final class SplitCluster implements AutoCloseable {
     if (setup.connector == KvConnector.NONE && !prefills.isEmpty()) {
       options = options.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
     }
-    if (!told.isEmpty()) {
-      options = options.withRouter(told, 0.5);
+    if (!peerAddress.isEmpty()) {
+      options = options.withRouter(peerAddress, 0.5);
     }
     SimConfig config = setup.engine.withModels("sim").withScaleOut(true).withId(id);
     return SimEngine.start(config.withKv(setup.options.apply(options)), loops);
@@ -181,7 +181,7 @@ public final class SplitCluster implements AutoCloseable {
     }
 
     /** P2P NCCL engines are found by their configuration. */
-    private boolean told() {
+    private boolean peerAddress() {
       return telling
           && switch (connector) {
             case LMCACHE, MORIIO_READ, MORIIO_WRITE -> true;
@@ -196,9 +196,9 @@ public final class SplitCluster implements AutoCloseable {
 
   private String yaml(Setup setup) {
     StringBuilder text = new StringBuilder("workers:\n");
-    if (setup.told()) {
+    if (setup.peerAddress()) {
       boolean blocks = setup.connector == KvConnector.LMCACHE;
-      setup.set(blocks ? "notification-address" : "registration-address", '"' + told + '"');
+      setup.set(blocks ? "notification-address" : "registration-address", '"' + peerAddress + '"');
     }
     for (int i = 0; i < setup.ranks; i++) {
       String rank = setup.ranks == 1 ? "" : ", rank: " + i;
@@ -223,7 +223,7 @@ public final class SplitCluster implements AutoCloseable {
 
   /** The engine's address for other engines, unless it registers the address itself. */
   private static String address(Setup setup, SimEngine engine) {
-    boolean registers = setup.told() && setup.connector.registers();
+    boolean registers = setup.peerAddress() && setup.connector.registers();
     return registers ? "" : ", kv-address: \"127.0.0.1:%d\"".formatted(engine.kvState().port());
   }
 
@@ -337,14 +337,14 @@ public final class SplitCluster implements AutoCloseable {
 
   /** Prefills with blocks that no engine fetched before the lease ended. */
   long leaked() {
-    return engines().mapToLong(engine -> engine.kvState().held().leaked()).sum();
+    return engines().mapToLong(engine -> engine.kvState().reserved().leaked()).sum();
   }
 
   private Stream<SimEngine> engines() {
     return Stream.concat(prefills.stream(), decodes.stream());
   }
 
-  /** Waits until nothing is in flight and no block is held. */
+  /** Waits until nothing is in flight and no block is reserved. */
   void awaitQuiet() {
     WaitFor.until(
         () -> "nothing in flight: " + state(),
@@ -360,7 +360,7 @@ public final class SplitCluster implements AutoCloseable {
     return engine.state().requests().inFlight() == 0
         && engine.state().sequences().running() == 0
         && engine.state().sequences().waiting() == 0
-        && state.held().requests() == 0
+        && state.reserved().requests() == 0
         && state.transfers().inProgress() == 0
         && state.transfers().waiting() == 0;
   }
@@ -381,7 +381,7 @@ public final class SplitCluster implements AutoCloseable {
               engine -> {
                 KvState state = engine.kvState();
                 if (!leaksExpected) {
-                  assertThat(state.held().leaked()).as(state.toString()).isZero();
+                  assertThat(state.reserved().leaked()).as(state.toString()).isZero();
                 }
                 if (!wrongFieldsExpected) {
                   assertThat(state.fieldErrorsInAll()).as(state.toString()).isZero();

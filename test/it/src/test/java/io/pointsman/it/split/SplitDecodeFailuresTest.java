@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Each injected failure of decode. The cluster checks at its end that no lease is open and no block
- * is held.
+ * is reserved.
  */
 @Tag("full")
 class SplitDecodeFailuresTest {
@@ -127,13 +127,13 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void aPermanentlyFailingDecodeWorkerLeavesNothingHeld() throws IOException {
+  void aPermanentlyFailingDecodeWorkerLeavesNothingReserved() throws IOException {
     try (SplitCluster cluster = nixl().set("decode-can-prefill", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(500);
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
       assertThat(handovers(cluster, "released")).isEqualTo(1);
     }
   }
@@ -147,7 +147,7 @@ class SplitDecodeFailuresTest {
         succeeds(cluster);
       }
       assertThat(asked(cluster.prefills)).isEqualTo(3);
-      assertThat(cluster.decodes.getLast().kvState().legs().decode()).isEqualTo(3);
+      assertThat(cluster.decodes.getLast().kvState().steps().decode()).isEqualTo(3);
       assertThat(handovers(cluster, "retaken")).as("tried first").isPositive();
       dead.accept();
     }
@@ -191,14 +191,14 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void theOnlyTooSlowDecodeWorkerLeavesNothingHeld() throws IOException {
+  void theOnlyTooSlowDecodeWorkerLeavesNothingReserved() throws IOException {
     try (SplitCluster cluster =
         nixl().set("decode-timeout", "1s").set("decode-can-prefill", false).start()) {
       fail(cluster.decodes, 1, new Fault.Hang(0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(504);
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
     }
   }
 

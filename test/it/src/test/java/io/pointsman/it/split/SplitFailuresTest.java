@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Each injected failure of prefill, and its effect on the decode request. The cluster checks at its
- * end that no lease is open and no block is held.
+ * end that no lease is open and no block is reserved.
  */
 class SplitFailuresTest {
   @ParameterizedTest
@@ -129,7 +129,7 @@ class SplitFailuresTest {
     }
   }
 
-  /** Blocks of a lost response are held until their lease ends. */
+  /** Blocks of a lost response stay reserved until their lease ends. */
   private static SplitCluster.Setup forgetful() {
     return inTurns().options(o -> o.withLeaseSeconds(3));
   }
@@ -163,7 +163,7 @@ class SplitFailuresTest {
       HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("prefill_failed");
       assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
-      assertThat(cluster.decodes.getFirst().kvState().legs().direct()).isEqualTo(1);
+      assertThat(cluster.decodes.getFirst().kvState().steps().direct()).isEqualTo(1);
       assertThat(SplitCluster.body(cluster.decodes.getFirst().requestLog().getFirst()))
           .isEqualTo(BODY);
     }

@@ -33,8 +33,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Every protocol under every fault. After each, nothing is in flight, no lease is open, and no
- * block is held. Blocks are left to their lease only if no engine can release them. No engine got a
- * wrong field, and the next request is split and served.
+ * block is reserved. Blocks are left to their lease only if no engine can release them. No engine
+ * got a wrong field, and the next request is split and served.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
@@ -148,7 +148,7 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** The router does not know a name for the held blocks. */
+  /** The router does not know a name for the reserved blocks. */
   @ParameterizedTest
   @EnumSource(names = {"NIXL", "P2P_NCCL", "MORIIO_READ", "ORCHESTRATED"})
   void blocksOfALostResponseEndWithTheirLease(KvConnector connector) throws IOException {

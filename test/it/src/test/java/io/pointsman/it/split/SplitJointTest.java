@@ -40,8 +40,8 @@ class SplitJointTest {
     cluster.awaitQuiet();
   }
 
-  private static List<Long> legs(SplitCluster cluster) {
-    return cluster.decodes.stream().map(each -> each.kvState().legs().decode()).sorted().toList();
+  private static List<Long> decodes(SplitCluster cluster) {
+    return cluster.decodes.stream().map(each -> each.kvState().steps().decode()).sorted().toList();
   }
 
   @Test
@@ -50,7 +50,7 @@ class SplitJointTest {
       for (int turn = 0; turn < TURNS; turn++) {
         ask(cluster, turn);
       }
-      assertThat(legs(cluster)).containsExactly(0L, (long) TURNS);
+      assertThat(decodes(cluster)).containsExactly(0L, (long) TURNS);
       long sent =
           cluster.decodes.stream().mapToLong(each -> each.kvState().transfers().tokens()).sum();
       assertThat(sent).as("each token once").isBetween((long) FIRST, FIRST + (long) MORE * TURNS);
@@ -66,7 +66,7 @@ class SplitJointTest {
       for (int turn = 0; turn < TURNS; turn++) {
         ask(cluster, turn);
       }
-      assertThat(legs(cluster)).doesNotContain(0L);
+      assertThat(decodes(cluster)).doesNotContain(0L);
     }
   }
 
@@ -85,8 +85,8 @@ class SplitJointTest {
         assertThat(holder.state().requests().inFlight()).isEqualTo(1);
         HttpAnswer answer = cluster.post(PATH, turn(2, 3, false));
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-        assertThat(holder.kvState().legs().decode()).isEqualTo(2);
-        assertThat(legs(cluster)).containsExactly(1L, 2L);
+        assertThat(holder.kvState().steps().decode()).isEqualTo(2);
+        assertThat(decodes(cluster)).containsExactly(1L, 2L);
         stream.leave();
       }
       WaitFor.until("the stream is gone", WaitFor.LONG, () -> cluster.router().running() == 0);
@@ -95,7 +95,7 @@ class SplitJointTest {
 
   private static SimEngine holder(SplitCluster cluster) {
     return cluster.decodes.stream()
-        .filter(each -> each.kvState().legs().decode() == 1)
+        .filter(each -> each.kvState().steps().decode() == 1)
         .findAny()
         .orElseThrow();
   }

@@ -38,7 +38,7 @@ final class SplitPeersTest {
         }
       }
       assertThat(rig.prefills()).isEqualTo(before + 4);
-      rig.awaitNothingHeld();
+      rig.awaitNothingReserved();
     }
   }
 
@@ -57,7 +57,7 @@ final class SplitPeersTest {
           .extracting(worker -> worker.spec().role())
           .containsExactlyInAnyOrder(Role.PREFILL, Role.PREFILL, Role.DECODE);
       rig.awaitSplit();
-      rig.awaitNothingHeld();
+      rig.awaitNothingReserved();
     }
   }
 

@@ -166,7 +166,7 @@ class SplitPlacesTest {
       assertThat(answer.status()).as(answer.text()).isEqualTo(503);
       assertThat(answer.header("retry-after")).isEqualTo("1");
       cluster.awaitQuiet();
-      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().reserved().released()).isEqualTo(1);
     }
   }
 

@@ -27,7 +27,7 @@ class SplitPlanesTest {
     return matcher.group(1);
   }
 
-  /** The cluster checks at its end that no engine got a wrong field and no block is held. */
+  /** The cluster checks at its end that no engine got a wrong field and no block is reserved. */
   @ParameterizedTest
   @EnumSource(names = {"NIXL", "NIXL_PUSH", "P2P_NCCL", "SGLANG", "ORCHESTRATED", "NONE"})
   void aProxyThatFollowsThePlanGetsTheBuiltInProxysResponse(KvConnector connector)
@@ -41,8 +41,8 @@ class SplitPlanesTest {
       assertThat(served.answer().status()).as(what).isEqualTo(200);
       assertThat(served.decision().path("split").asText()).as(what).isEqualTo("split");
       assertThat(served.decision().path("worker")).isEqualTo(served.decision().path("decode"));
-      assertThat(cluster.prefills.getFirst().kvState().legs().prefill()).as(what).isEqualTo(1);
-      assertThat(cluster.decodes.getFirst().kvState().legs().decode()).as(what).isEqualTo(1);
+      assertThat(cluster.prefills.getFirst().kvState().steps().prefill()).as(what).isEqualTo(1);
+      assertThat(cluster.decodes.getFirst().kvState().steps().decode()).as(what).isEqualTo(1);
       HttpAnswer proxied = cluster.post(PATH, BODY);
       assertThat(text(served.answer())).as(what).isEqualTo(text(proxied));
     }
@@ -76,7 +76,7 @@ class SplitPlanesTest {
       PlanFollower plane = new PlanFollower(cluster.port());
       String several = BODY.replace("\"seed\":7", "\"n\":2");
 
-      JsonNode decision = plane.decide(PATH, several, ",\"hold\":false");
+      JsonNode decision = plane.decide(PATH, several, ",\"reserve\":false");
 
       assertThat(decision.path("split").asText()).isEqualTo("unsplittable");
       assertThat(decision.has("plan")).isFalse();
@@ -91,7 +91,7 @@ class SplitPlanesTest {
         SplitCluster.of("lmcache", KvConnector.LMCACHE)
             .set("notification-address", "127.0.0.1:0")
             .start()) {
-      JsonNode decision = new PlanFollower(cluster.port()).decide(PATH, BODY, ",\"hold\":false");
+      JsonNode decision = new PlanFollower(cluster.port()).decide(PATH, BODY, ",\"reserve\":false");
 
       assertThat(decision.path("split").asText()).isEqualTo("needs_router");
       assertThat(decision.has("plan")).isFalse();

@@ -88,32 +88,34 @@ class SplitProtocolsTest {
       cluster.awaitSplit(8);
       double before = cluster.metric("pointsman_pd_decisions_total", "rule=\"split\"");
       double done = prefillsEnded(cluster, "done");
-      int legs = 0;
+      int sent = 0;
       for (Route route : Route.values()) {
         for (boolean stream : new boolean[] {false, true}) {
-          legs++;
+          sent++;
           HttpAnswer answer =
-              cluster.post(route.path, route.body(stream), "x-request-id: mine-" + legs);
+              cluster.post(route.path, route.body(stream), "x-request-id: mine-" + sent);
           String what = spoken + " " + route + " stream " + stream + ": " + answer.text();
           assertThat(answer.status()).as(what).isEqualTo(200);
           assertThat(answer.complete()).as(what).isTrue();
-          assertThat(answer.header("x-request-id")).as(what).isEqualTo("mine-" + legs);
+          assertThat(answer.header("x-request-id")).as(what).isEqualTo("mine-" + sent);
           assertThat(answer.header("x-pointsman-split")).as(what).isEqualTo("split");
           String generated = texts(answer);
           if (route != Route.MESSAGES && route != Route.GENERATE) {
             // These routes have no seed.
             assertThat(generated).as(what).isEqualTo(texts(direct(alone, route, stream)));
           }
-          assertThat(cluster.prefills.getFirst().kvState().legs().prefill())
+          assertThat(cluster.prefills.getFirst().kvState().steps().prefill())
               .as(what)
-              .isEqualTo(legs);
-          assertThat(cluster.decodes.getFirst().kvState().legs().decode()).as(what).isEqualTo(legs);
+              .isEqualTo(sent);
+          assertThat(cluster.decodes.getFirst().kvState().steps().decode())
+              .as(what)
+              .isEqualTo(sent);
         }
       }
       cluster.awaitQuiet();
       assertThat(cluster.metric("pointsman_pd_decisions_total", "rule=\"split\""))
-          .isEqualTo(before + legs);
-      assertThat(prefillsEnded(cluster, "done")).isEqualTo(done + legs);
+          .isEqualTo(before + sent);
+      assertThat(prefillsEnded(cluster, "done")).isEqualTo(done + sent);
     }
   }
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * {@code nixl} with push: ids of hand-overs, and restarted prefill engines. The cluster checks at
- * its end that no lease is open, no block is held or leaked, and no field was wrong.
+ * its end that no lease is open, no block is reserved or leaked, and no field was wrong.
  */
 @Tag("full")
 class SplitPushTest {

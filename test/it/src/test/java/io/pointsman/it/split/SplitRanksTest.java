@@ -73,9 +73,9 @@ class SplitRanksTest {
       }
       Map<String, String> engineIds = new HashMap<>();
       for (int i = 0; i < REQUESTS; i++) {
-        String heldBy = heldBy(decode.requestLog().get(i));
-        String before = engineIds.putIfAbsent(ranks(prefill).get(i), heldBy);
-        assertThat(heldBy).isEqualTo(before == null ? heldBy : before);
+        String owner = owner(decode.requestLog().get(i));
+        String before = engineIds.putIfAbsent(ranks(prefill).get(i), owner);
+        assertThat(owner).isEqualTo(before == null ? owner : before);
       }
       assertThat(requireNonNull(engineIds.get("0"))).isNotEqualTo(engineIds.get("1"));
     }
@@ -106,7 +106,7 @@ class SplitRanksTest {
     }
   }
 
-  private static String heldBy(Logged decode) {
+  private static String owner(Logged decode) {
     Matcher matcher = HELD_BY.matcher(SplitCluster.body(decode));
     assertThat(matcher.find()).as(SplitCluster.body(decode)).isTrue();
     return matcher.group(1);

@@ -72,7 +72,7 @@ class SplitRulesTest {
           .isEqualTo("split");
       cluster.awaitQuiet();
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
-          .isEqualTo("decode_holds_prefix");
+          .isEqualTo("cached_on_decode");
       assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
     }
   }
@@ -178,7 +178,7 @@ class SplitRulesTest {
       add(cluster, prefill, "prefill");
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("split");
-      assertThat(prefill.kvState().legs().prefill()).isEqualTo(1);
+      assertThat(prefill.kvState().steps().prefill()).isEqualTo(1);
 
       cluster.worker(cluster.decodes.getFirst()).drain(true);
       add(cluster, decode, "decode");
@@ -187,7 +187,7 @@ class SplitRulesTest {
       assertThat(answer.header("x-pointsman-prefill-worker"))
           .isEqualTo(cluster.worker(prefill).id());
       assertThat(answer.header("x-pointsman-worker")).isEqualTo(cluster.worker(decode).id());
-      assertThat(decode.kvState().legs().decode()).isEqualTo(1);
+      assertThat(decode.kvState().steps().decode()).isEqualTo(1);
       cluster.awaitQuiet();
     }
   }

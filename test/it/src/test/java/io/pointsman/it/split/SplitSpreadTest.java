@@ -80,9 +80,9 @@ final class SplitSpreadTest {
               i -> () -> RawClient.call(port, "POST", "/v1/completions", bodies.get(i)).status());
       assertThat(statuses).containsOnly(200);
       WaitFor.until(
-          () -> "nothing in flight and nothing held: " + fleet.handovers(),
+          () -> "nothing in flight and nothing reserved: " + fleet.handovers(),
           WaitFor.LONG,
-          () -> router.inFlight() == 0 && fleet.handovers().held() == 0);
+          () -> router.inFlight() == 0 && fleet.handovers().reserved() == 0);
       assertThat(fleet.handovers().leaked()).isZero();
       assertThat(fleet.handovers().fieldErrors()).isZero();
     }
@@ -116,9 +116,9 @@ final class SplitSpreadTest {
     try (Rig rig = new Rig(prefills, decodes, "round_robin", "round_robin")) {
       rig.serve(bodies);
       List<Long> first =
-          rig.fleet.prefills().stream().map(e -> e.kvState().legs().prefill()).toList();
+          rig.fleet.prefills().stream().map(e -> e.kvState().steps().prefill()).toList();
       List<Long> second =
-          rig.fleet.decodes().stream().map(e -> e.kvState().legs().decode()).toList();
+          rig.fleet.decodes().stream().map(e -> e.kvState().steps().decode()).toList();
       Scale.report("spread " + prefills + "P:" + decodes + "D", first + " " + second);
       fair(first, requests);
       fair(second, requests);

@@ -45,7 +45,7 @@ class SplitUsageTest {
 
         SimEngine prefill = cluster.prefills.getFirst();
         List<JsonNode> alone = usages(RawClient.call(prefill.port(), "POST", route.path, body));
-        // At the start of a message an engine does not say what it had cached; the router knows it.
+        // At the start of a message an engine reports no cached tokens; the router knows them.
         assertThat(cached(alone.getLast())).isPositive();
         assertThat(warm)
             .hasSameSizeAs(alone)

@@ -117,8 +117,8 @@ final class TurnsTest {
       WaitFor.until(
           "two turns were fetched",
           WaitFor.LONG,
-          () -> cluster.decodes.getFirst().kvState().held().released() == 2);
-      assertThat(cluster.decodes.getFirst().kvState().held().requests()).isEqualTo(1);
+          () -> cluster.decodes.getFirst().kvState().reserved().released() == 2);
+      assertThat(cluster.decodes.getFirst().kvState().reserved().requests()).isEqualTo(1);
       end(cluster);
     }
   }
@@ -214,7 +214,7 @@ final class TurnsTest {
       ArrayNode first = asked(WORDS);
       String said = ask(cluster, first, false, SESSION);
       WaitFor.until(
-          "decode has let go", WaitFor.LONG, () -> decode.kvState().held().requests() == 0);
+          "decode has let go", WaitFor.LONG, () -> decode.kvState().reserved().requests() == 0);
       ask(cluster, next(first, said, "and why?"), false, SESSION);
       assertThat(List.of(lastPrefill(cluster, 0), lastPrefill(cluster, 1)))
           .anyMatch(sent -> sent.contains(fromDecode(cluster)))

@@ -39,7 +39,7 @@ public final class Announcements {
 
   /** The engine that a completion would be sent to. */
   public static SimEngine chosen(Cluster cluster, String body) throws IOException {
-    String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
+    String question = "{\"path\":\"/v1/completions\",\"reserve\":false,\"body\":" + body + "}";
     HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     Matcher port = DECIDED.matcher(answer.text());

@@ -59,6 +59,7 @@ public final class RawEngine implements AutoCloseable {
   private volatile String demanded = "";
   private volatile Duration probesTake = Duration.ZERO;
   private volatile boolean unwell;
+  private final Thread acceptor = Thread.ofVirtual().name("raw-engine").unstarted(this::accept);
 
   private RawEngine(String model, Script script) throws IOException {
     this.model = model;
@@ -68,7 +69,7 @@ public final class RawEngine implements AutoCloseable {
 
   public static RawEngine start(String model, Script script) throws IOException {
     RawEngine engine = new RawEngine(model, script);
-    Thread.ofVirtual().name("raw-engine").start(engine::accept);
+    engine.acceptor.start();
     return engine;
   }
 
@@ -197,9 +198,18 @@ public final class RawEngine implements AutoCloseable {
     return in.readNBytes((int) Math.max(framing.contentLength(), 0));
   }
 
+  /**
+   * Stops listening and breaks every connection. On return the port refuses connections. Before the
+   * acceptor ends, the kernel accepts them and resets them later.
+   */
   @Override
   public void close() throws IOException {
     listener.close();
+    try {
+      acceptor.join();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
     for (Socket socket : open) {
       socket.close();
     }

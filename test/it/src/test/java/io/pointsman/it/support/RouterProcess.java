@@ -35,8 +35,12 @@ public final class RouterProcess implements AutoCloseable {
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow");
 
+  /** The detector follows every buffer. It records no stack for each access to one. */
   private static final List<String> WATCHED =
-      List.of("-ea", "-Dio.netty.leakDetection.level=paranoid");
+      List.of(
+          "-ea",
+          "-Dio.netty.leakDetection.level=paranoid",
+          "-Dio.netty.leakDetection.acquireAndReleaseOnly=true");
 
   private static final List<String> DEFECTS =
       List.of("LEAK: ", "java.lang.AssertionError", "IllegalReferenceCountException");
@@ -166,8 +170,11 @@ public final class RouterProcess implements AutoCloseable {
     return router;
   }
 
-  /** Under {@code nohup} this process ignores SIGHUP, and so would every process that it starts. */
-  private static List<String> heedingHangUps() throws IOException {
+  /**
+   * The beginning of a command line. Its process does not ignore SIGHUP. Under {@code nohup} this
+   * process ignores it, and so would every process that it starts.
+   */
+  public static List<String> heedingHangUps() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
       if (line.startsWith("SigIgn:")
           && (Long.parseUnsignedLong(line.substring(7).strip(), 16) & SIGHUP) != 0) {
@@ -205,6 +212,25 @@ public final class RouterProcess implements AutoCloseable {
 
   public int port() {
     return port;
+  }
+
+  /** Waits until the router reports another port for clients, and uses it from here on. */
+  public void awaitMove() {
+    int before = port;
+    WaitFor.until(
+        () -> "another port than " + before + " in: " + output(),
+        WaitFor.LONG,
+        () -> lastPort() != before);
+    port = lastPort();
+  }
+
+  private int lastPort() {
+    return GREETING
+        .matcher(output())
+        .results()
+        .map(found -> Integer.parseInt(found.group(1)))
+        .reduce((_, last) -> last)
+        .orElseThrow();
   }
 
   public boolean isAlive() {
@@ -289,12 +315,16 @@ public final class RouterProcess implements AutoCloseable {
   /** A metric by its name with labels; -1 if the router does not respond. */
   public double metric(String series) {
     Matcher metrics = METRICS.matcher(output());
-    if (!metrics.find()) {
+    String last = "";
+    while (metrics.find()) {
+      last = metrics.group(1); // A reload can move it.
+    }
+    if (last.isEmpty()) {
       throw new AssertionError("metrics: no address in: " + output());
     }
     String name = series + " ";
     try {
-      return RawClient.call(Integer.parseInt(metrics.group(1)), "GET", "/metrics", "")
+      return RawClient.call(Integer.parseInt(last), "GET", "/metrics", "")
           .text()
           .lines()
           .filter(line -> line.startsWith(name))
@@ -346,7 +376,13 @@ public final class RouterProcess implements AutoCloseable {
 
   private void collectGarbage() throws IOException, InterruptedException {
     Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
-    runSilently(jcmd.toString(), "" + process.pid(), "GC.run");
+    // The options make a JVM of a moment start with less CPU time.
+    runSilently(
+        jcmd.toString(),
+        "-J-XX:+UseSerialGC",
+        "-J-XX:TieredStopAtLevel=1",
+        "" + process.pid(),
+        "GC.run");
   }
 
   private static void awaitAtMost(String what, IntSupplier count, int most) {

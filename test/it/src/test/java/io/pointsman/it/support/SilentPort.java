@@ -57,7 +57,7 @@ public final class SilentPort implements AutoCloseable {
         return;
       }
     }
-    throw new IOException("port " + listener.getLocalPort() + " takes whoever connects");
+    throw new IOException("port " + listener.getLocalPort() + " accepts connections");
   }
 
   @Override

@@ -51,7 +51,7 @@ public final class ExternalLeaseStress {
 
     /** Counts each held lease twice: in the table, and on its worker. */
     String counts() {
-      return "held %d ended %d"
+      return "open %d ended %d"
           .formatted(
               leases.open() + worker.inFlight(),
               leases.tally().succeeded() + leases.tally().expired());
@@ -69,10 +69,10 @@ public final class ExternalLeaseStress {
   }
 
   /** A table with one lease, which expires at 10 s. */
-  public abstract static class OneHeld extends Table {
+  public abstract static class OneExternalLease extends Table {
     final String id;
 
-    OneHeld(int most) {
+    OneExternalLease(int most) {
       super(most);
       id = requireNonNull(hold(LeaseTerms.of(TTL), 0)).id();
     }
@@ -81,10 +81,10 @@ public final class ExternalLeaseStress {
   /** external.ends-once: a settlement and the expiry end a lease once, and it is counted once. */
   @JCStressTest
   @org.openjdk.jcstress.annotations.Outcome(
-      id = {"DONE, false, held 0 ended 1", "UNKNOWN, true, held 0 ended 1"},
+      id = {"DONE, false, open 0 ended 1", "UNKNOWN, true, open 0 ended 1"},
       expect = ACCEPTABLE)
   @State
-  public static class SettlementAndExpiry extends OneHeld {
+  public static class SettlementAndExpiry extends OneExternalLease {
     public SettlementAndExpiry() {
       super(4);
     }
@@ -111,7 +111,7 @@ public final class ExternalLeaseStress {
       id = {"DONE, REPEATED, 0", "REPEATED, DONE, 0"},
       expect = ACCEPTABLE)
   @State
-  public static class TwoSettlements extends OneHeld {
+  public static class TwoSettlements extends OneExternalLease {
     public TwoSettlements() {
       super(4);
     }
@@ -135,10 +135,10 @@ public final class ExternalLeaseStress {
   /** external.renewed-or-expired: a renewal that is confirmed prevents the expiry. */
   @JCStressTest
   @org.openjdk.jcstress.annotations.Outcome(
-      id = {"DONE, false, held 2 ended 0", "UNKNOWN, true, held 0 ended 1"},
+      id = {"DONE, false, open 2 ended 0", "UNKNOWN, true, open 0 ended 1"},
       expect = ACCEPTABLE)
   @State
-  public static class RenewalAndExpiry extends OneHeld {
+  public static class RenewalAndExpiry extends OneExternalLease {
     public RenewalAndExpiry() {
       super(4);
     }
@@ -196,7 +196,7 @@ public final class ExternalLeaseStress {
   @JCStressTest
   @org.openjdk.jcstress.annotations.Outcome(id = "true", expect = ACCEPTABLE)
   @State
-  public static class HoldAndExpiryScan extends OneHeld {
+  public static class HoldAndExpiryScan extends OneExternalLease {
     public HoldAndExpiryScan() {
       super(4);
     }
@@ -250,7 +250,7 @@ public final class ExternalLeaseStress {
       id = {"true, false, 2", "false, true, 2"},
       expect = ACCEPTABLE)
   @State
-  public static class RefusedHoldAndEnd extends OneHeld {
+  public static class RefusedHoldAndEnd extends OneExternalLease {
     public RefusedHoldAndEnd() {
       super(1);
     }

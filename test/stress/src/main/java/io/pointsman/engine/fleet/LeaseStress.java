@@ -19,7 +19,10 @@ import org.openjdk.jcstress.infra.results.ZZI_Result;
 import org.openjdk.jcstress.infra.results.ZZJ_Result;
 import org.openjdk.jcstress.infra.results.Z_Result;
 
-/** Leases, and the worker's counts and marks that they change. */
+/**
+ * Leases, and the worker's counts and marks that they change. It is one file because jcstress needs
+ * a class for each race, and all races use the same two states.
+ */
 public final class LeaseStress {
   private static final WorkerSpec SPEC = WorkerSpec.of("http://w");
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
@@ -234,13 +237,13 @@ public final class LeaseStress {
     }
 
     @Override
-    public void answered(Lease lease) {
+    public void answered(LeaseView lease, long at) {
       tokens.incrementAndGet();
-      after = (int) lease.firstTokenAt();
+      after = (int) at;
     }
 
     @Override
-    public void settled(Lease lease, io.pointsman.engine.fleet.Outcome outcome) {}
+    public void settled(LeaseView lease, io.pointsman.engine.fleet.Outcome outcome) {}
 
     @Actor
     public void first() {
@@ -432,13 +435,13 @@ public final class LeaseStress {
     }
 
     @Override
-    public void answered(Lease lease) {
+    public void answered(LeaseView lease, long at) {
       late = ended;
       tokens.incrementAndGet();
     }
 
     @Override
-    public void settled(Lease lease, io.pointsman.engine.fleet.Outcome outcome) {
+    public void settled(LeaseView lease, io.pointsman.engine.fleet.Outcome outcome) {
       ended = true;
     }
 

@@ -67,8 +67,8 @@ public final class KvIndexStress {
     final KvEventState rank =
         new KvEventState(0, index, 0, bytesLeft, new AtomicLongArray(KvTier.values().length), 0);
 
-    boolean held(int block) {
-      return index.held(FIRST.key.rebased(block, adapters.asked(null)));
+    boolean contains(int block) {
+      return index.contains(FIRST.key.rebased(block, adapters.asked(null)));
     }
   }
 
@@ -86,8 +86,8 @@ public final class KvIndexStress {
 
     @Actor
     public void reads(ZZ_Result r) {
-      r.r1 = held(BLOCKS - 1);
-      r.r2 = held(0);
+      r.r1 = contains(BLOCKS - 1);
+      r.r2 = contains(0);
     }
   }
 
@@ -127,7 +127,7 @@ public final class KvIndexStress {
 
     @Arbiter
     public void after(IJ_Result r) {
-      r.r1 = (held(0) ? 1 : 0) + (int) rank.deviceTokens();
+      r.r1 = (contains(0) ? 1 : 0) + (int) rank.deviceTokens();
       r.r2 = bytesLeft.get();
     }
   }

@@ -68,12 +68,12 @@ public final class PrefixIndexStress {
     }
 
     /** Number of lengths from one on that the worker in slot 0 holds. */
-    int heldByFirst(PrefixBlocks prompt, int from) {
-      int held = 0;
+    int cachedByFirst(PrefixBlocks prompt, int from) {
+      int cached = 0;
       for (int length = from; length <= prompt.count(); length++) {
-        held += holders(prompt, length) & 1;
+        cached += holders(prompt, length) & 1;
       }
-      return held;
+      return cached;
     }
   }
 
@@ -86,7 +86,7 @@ public final class PrefixIndexStress {
   public static class AdditionAndReader extends TwoWorkers {
     @Actor
     public void adds() {
-      index.add(PROMPT, index.tenancy(0), 0, 0);
+      index.add(PROMPT, index.epoch(0), 0, 0);
     }
 
     @Actor
@@ -104,18 +104,18 @@ public final class PrefixIndexStress {
   public static class TwoAdditions extends TwoWorkers {
     @Actor
     public void first() {
-      index.add(PROMPT, index.tenancy(0), 0, 0);
+      index.add(PROMPT, index.epoch(0), 0, 0);
     }
 
     @Actor
     public void second() {
-      index.add(PROMPT, index.tenancy(1), 0, 0);
+      index.add(PROMPT, index.epoch(1), 0, 0);
     }
 
     @Arbiter
     public void after(II_Result r) {
       r.r1 = index.match(PROMPT);
-      index.add(PROMPT, index.tenancy(0), 0, LATER);
+      index.add(PROMPT, index.epoch(0), 0, LATER);
       r.r2 = holders(PROMPT, 8);
     }
   }
@@ -125,11 +125,11 @@ public final class PrefixIndexStress {
   @Outcome(id = "0", expect = ACCEPTABLE)
   @State
   public static class AdditionAndDeparture extends TwoWorkers {
-    private final int tenancy = index.tenancy(0);
+    private final int epoch = index.epoch(0);
 
     @Actor
     public void adds() {
-      index.add(LONG_PROMPT, tenancy, 0, 0);
+      index.add(LONG_PROMPT, epoch, 0, 0);
     }
 
     @Actor
@@ -139,7 +139,7 @@ public final class PrefixIndexStress {
 
     @Arbiter
     public void after(I_Result r) {
-      r.r1 = index.match(LONG_PROMPT) + heldByFirst(LONG_PROMPT, 1);
+      r.r1 = index.match(LONG_PROMPT) + cachedByFirst(LONG_PROMPT, 1);
     }
   }
 
@@ -155,22 +155,22 @@ public final class PrefixIndexStress {
     private final AllLengths lengths = new AllLengths();
 
     public RemovalAndRenewal() {
-      index.add(PROMPT, index.tenancy(0), 0, 0);
+      index.add(PROMPT, index.epoch(0), 0, 0);
     }
 
     @Actor
     public void removes() {
-      index.remove(lengths, 0, 8, index.tenancy(0));
+      index.remove(lengths, 0, 8, index.epoch(0));
     }
 
     @Actor
     public void renews() {
-      index.add(PROMPT, 4, index.tenancy(0), 0, LATER);
+      index.add(PROMPT, 4, index.epoch(0), 0, LATER);
     }
 
     @Arbiter
     public void after(I_Result r) {
-      r.r1 = heldByFirst(PROMPT, 5);
+      r.r1 = cachedByFirst(PROMPT, 5);
     }
   }
 
@@ -186,24 +186,24 @@ public final class PrefixIndexStress {
     private final AllLengths lengths = new AllLengths();
 
     public RemovalAndOtherAddition() {
-      index.add(PROMPT, index.tenancy(0), 0, 0);
+      index.add(PROMPT, index.epoch(0), 0, 0);
     }
 
     @Actor
     public void removes() {
-      index.remove(lengths, 0, 8, index.tenancy(0));
+      index.remove(lengths, 0, 8, index.epoch(0));
     }
 
     @Actor
     public void adds() {
-      index.add(PROMPT, index.tenancy(1), 0, LATER);
+      index.add(PROMPT, index.epoch(1), 0, LATER);
     }
 
     @Arbiter
     public void after(IZ_Result r) {
-      r.r1 = heldByFirst(PROMPT, 1);
+      r.r1 = cachedByFirst(PROMPT, 1);
       index.forget(0);
-      r.r2 = heldByFirst(PROMPT, 1) == 0;
+      r.r2 = cachedByFirst(PROMPT, 1) == 0;
     }
   }
 
@@ -219,28 +219,28 @@ public final class PrefixIndexStress {
       expect = ACCEPTABLE)
   @State
   public static class TwoClaimsInOneEntry {
-    private final Tenancies tenancies = new Tenancies(2);
-    private final ClaimTable table = new ClaimTable(1 << 10, tenancies, LargePages.NONE);
+    private final SlotEpochs epochs = new SlotEpochs(2);
+    private final ClaimTable table = new ClaimTable(1 << 10, epochs, LargePages.NONE);
 
     public TwoClaimsInOneEntry() {
       for (int i = 2; i < 2 + ClaimTable.WAYS; i++) {
-        table.put(colliding(i), tenancies.of(i & 1), 0);
+        table.put(colliding(i), epochs.of(i & 1), 0);
       }
     }
 
     private int owner(long hash) {
       long found = table.find(hash, 0);
-      return found == -1 ? NOBODY : Tenancies.slotOf(ClaimTable.claimOf(found));
+      return found == -1 ? NOBODY : SlotEpochs.slotOf(ClaimTable.claimOf(found));
     }
 
     @Actor
     public void first() {
-      table.put(colliding(0), tenancies.of(0), 10);
+      table.put(colliding(0), epochs.of(0), 10);
     }
 
     @Actor
     public void second() {
-      table.put(colliding(1), tenancies.of(1), 10);
+      table.put(colliding(1), epochs.of(1), 10);
     }
 
     @Arbiter
@@ -252,14 +252,14 @@ public final class PrefixIndexStress {
 
   /** A full set of the run table, in which two writers replace the least recently used rows. */
   public abstract static class FullSet {
-    final Tenancies tenancies = new Tenancies(2);
-    final RunTable table = new RunTable(1 << 10, tenancies, LargePages.NONE);
+    final SlotEpochs epochs = new SlotEpochs(2);
+    final RunTable table = new RunTable(1 << 10, epochs, LargePages.NONE);
     final Group first = group(100);
     final Group second = group(200);
 
     FullSet() {
       for (int row = 0; row < 7; row++) {
-        table.open(group(1 + row), tenancies.of(1), row, new PrefixTally());
+        table.open(group(1 + row), epochs.of(1), row, new PrefixTally());
       }
     }
 
@@ -271,7 +271,7 @@ public final class PrefixIndexStress {
 
     int owner(Group group, int position) {
       int claim = table.holder(group.head(), position, group.hash(position));
-      return claim == 0 ? NOBODY : Tenancies.slotOf(claim);
+      return claim == 0 ? NOBODY : SlotEpochs.slotOf(claim);
     }
   }
 
@@ -284,12 +284,12 @@ public final class PrefixIndexStress {
   public static class TwoRunsInOneSet extends FullSet {
     @Actor
     public void first() {
-      table.open(first, tenancies.of(0), 10, new PrefixTally());
+      table.open(first, epochs.of(0), 10, new PrefixTally());
     }
 
     @Actor
     public void second(II_Result r) {
-      table.open(second, tenancies.of(1), 10, new PrefixTally());
+      table.open(second, epochs.of(1), 10, new PrefixTally());
       r.r1 = owner(first, 7);
     }
 
@@ -308,7 +308,7 @@ public final class PrefixIndexStress {
   public static class ReplacementAndReader extends FullSet {
     @Actor
     public void replaces() {
-      table.open(first, tenancies.of(0), 10, new PrefixTally());
+      table.open(first, epochs.of(0), 10, new PrefixTally());
     }
 
     @Actor
@@ -318,31 +318,34 @@ public final class PrefixIndexStress {
     }
   }
 
-  /** A block that five workers hold, which makes them a crowd, or four, which are almost one. */
-  public abstract static class Crowd {
+  /**
+   * A block that five workers hold, which makes them a holder bitmap, or four, which are almost
+   * one.
+   */
+  public abstract static class SharedBlock {
     static final long HASH = 0x1234_5678_9ABC_DEF0L;
     final BlockIndex index;
 
-    Crowd(int slots, int holders) {
+    SharedBlock(int slots, int holders) {
       index = new BlockIndex(BYTES, slots);
       for (int slot = 0; slot < holders; slot++) {
-        index.claim(HASH, index.tenancy(slot), 0);
+        index.claim(HASH, index.epoch(slot), 0);
       }
     }
   }
 
-  /** prefix.departed-gone: a worker that leaves while a crowd is created is not in it. */
+  /** prefix.departed-gone: a worker that leaves while a holder bitmap is created is not in it. */
   @JCStressTest
   @Outcome(id = "false", expect = ACCEPTABLE)
   @State
-  public static class CreationAndDeparture extends Crowd {
+  public static class CreationAndDeparture extends SharedBlock {
     public CreationAndDeparture() {
       super(8, 4);
     }
 
     @Actor
     public void claims() {
-      index.claim(HASH, index.tenancy(4), 0);
+      index.claim(HASH, index.epoch(4), 0);
     }
 
     @Actor
@@ -356,23 +359,25 @@ public final class PrefixIndexStress {
     }
   }
 
-  /** prefix.removed-gone: a removal also takes effect in a crowd that is widened meanwhile. */
+  /**
+   * prefix.removed-gone: a removal also takes effect in a holder bitmap that is widened meanwhile.
+   */
   @JCStressTest
   @Outcome(id = "false, true", expect = ACCEPTABLE)
   @State
-  public static class WideningAndRemoval extends Crowd {
+  public static class WideningAndRemoval extends SharedBlock {
     public WideningAndRemoval() {
       super(700, 6);
     }
 
     @Actor
     public void widens() {
-      index.claim(HASH, index.tenancy(600), 0);
+      index.claim(HASH, index.epoch(600), 0);
     }
 
     @Actor
     public void removes() {
-      index.remove(HASH, index.tenancy(1));
+      index.remove(HASH, index.epoch(1));
     }
 
     @Arbiter
@@ -383,24 +388,24 @@ public final class PrefixIndexStress {
   }
 
   /**
-   * prefix.departed-gone: a departed worker may be found in a crowd while a late addition for it
-   * runs, and not afterwards.
+   * prefix.departed-gone: a departed worker may be found in a holder bitmap while a late addition
+   * for it runs, and not afterwards.
    */
   @JCStressTest
   @Outcome(id = "false, false", expect = ACCEPTABLE)
   @Outcome(id = "true, false", expect = ACCEPTABLE_INTERESTING)
   @State
-  public static class LateAdditionAndDeparture extends Crowd {
-    private final int tenancy;
+  public static class LateAdditionAndDeparture extends SharedBlock {
+    private final int epoch;
 
     public LateAdditionAndDeparture() {
       super(8, 6);
-      tenancy = index.tenancy(7);
+      epoch = index.epoch(7);
     }
 
     @Actor
     public void claims() {
-      index.claim(HASH, tenancy, 0);
+      index.claim(HASH, epoch, 0);
     }
 
     @Actor

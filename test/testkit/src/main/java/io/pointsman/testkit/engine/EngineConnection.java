@@ -59,7 +59,10 @@ public final class EngineConnection {
     ByteArrayOutputStream body = new ByteArrayOutputStream();
     while (true) {
       String size = line();
-      int length = size == null ? 0 : Integer.parseInt(size.split(";", 2)[0].strip(), 16);
+      if (size == null) {
+        throw new EOFException("body: ended before its last chunk");
+      }
+      int length = Integer.parseInt(size.split(";", 2)[0].strip(), 16);
       if (length == 0) {
         line();
         return body.toByteArray();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 
 /** Behaviours of engines by name, good and bad. */
 public final class Faults {
@@ -63,6 +64,27 @@ public final class Faults {
         connection.reply(404, "text/plain", "");
       } else {
         then.answer(request, connection);
+      }
+    }
+  }
+
+  /**
+   * Begins a stream with {@code data: begun}, and ends it when the test lets it. Answers other
+   * requests with 200.
+   *
+   * @param stream body of the requests for a stream
+   * @param end lets all streams end
+   */
+  public record OpenStreams(String stream, CountDownLatch end) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection)
+        throws IOException, InterruptedException {
+      if (request.bodyText().equals(stream)) {
+        connection.beginEvents().chunk("data: begun\n\n");
+        end.await();
+        connection.chunk("data: [DONE]\n\n").lastChunk();
+      } else {
+        Answer.ok().answer(request, connection);
       }
     }
   }

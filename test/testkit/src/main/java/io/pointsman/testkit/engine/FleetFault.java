@@ -41,5 +41,7 @@ public enum FleetFault {
   /** Name servers do not answer questions about workers. */
   DNS_FAILS,
   /** A name that stands for workers has no records any more. */
-  DNS_HAS_NO_RECORDS
+  DNS_HAS_NO_RECORDS,
+  /** The router, or a router that leads back to it, is among its workers. */
+  ROUTER_AMONG_WORKERS
 }

@@ -39,12 +39,12 @@ public final class ScriptedEngine implements AutoCloseable {
   /** Numbers of the open connections, by socket. */
   private final Map<Socket, Integer> sockets = new ConcurrentHashMap<>();
 
-  /** Connections accepted while deaf; guarded by this. */
+  /** Connections accepted while unresponsive; guarded by this. */
   private final List<Socket> unread = new ArrayList<>();
 
   private final AtomicInteger connections = new AtomicInteger();
   private volatile EngineScript script;
-  private volatile boolean deaf;
+  private volatile boolean unresponsive;
 
   private ScriptedEngine(EngineScript script, ServerSocket unbound, InetAddress address, int port)
       throws IOException {
@@ -103,7 +103,7 @@ public final class ScriptedEngine implements AutoCloseable {
   }
 
   private synchronized void begin(Socket socket, int number) {
-    if (deaf) {
+    if (unresponsive) {
       unread.add(socket);
     } else {
       Thread.ofVirtual().start(() -> serve(socket, number));
@@ -135,15 +135,15 @@ public final class ScriptedEngine implements AutoCloseable {
   }
 
   /**
-   * Makes the engine deaf: it breaks all connections and reads nothing from new ones. Called with
-   * false, the engine reads again. Requests received while it was deaf are never answered, and
-   * their connections stay open until the peers close them.
+   * Makes the engine unresponsive: it breaks all connections and reads nothing from new ones.
+   * Called with false, the engine reads again. Requests received while it was unresponsive are
+   * never answered, and their connections stay open until the peers close them.
    */
-  public synchronized void deaf(boolean now) throws IOException {
-    if (deaf == now) {
+  public synchronized void unresponsive(boolean now) throws IOException {
+    if (unresponsive == now) {
       return;
     }
-    deaf = now;
+    unresponsive = now;
     if (now) {
       breakConnections();
       return;

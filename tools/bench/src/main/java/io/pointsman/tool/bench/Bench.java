@@ -2,7 +2,7 @@ package io.pointsman.tool.bench;
 
 import io.pointsman.tool.bench.chaos.ChaosCommand;
 import io.pointsman.tool.bench.chaos.SoakCommand;
-import io.pointsman.tool.bench.live.Live;
+import io.pointsman.tool.bench.live.LiveCommand;
 import io.pointsman.tool.bench.overload.Overload;
 import io.pointsman.tool.bench.picks.Picks;
 import io.pointsman.tool.bench.proxies.Proxies;
@@ -28,7 +28,7 @@ import picocli.CommandLine.Parameters;
       PdSweep.class,
       PdDelay.class,
       Picks.class,
-      Live.class,
+      LiveCommand.class,
       Overload.class
     })
 public final class Bench {

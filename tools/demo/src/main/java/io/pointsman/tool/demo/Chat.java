@@ -34,6 +34,7 @@ final class Chat {
         Map.of(
             "model", model,
             "stream", true,
+            "stream_options", Map.of("include_usage", true),
             "max_tokens", maxTokens,
             "user", id,
             "messages", messages);

@@ -88,7 +88,7 @@ public final class Demo implements AutoCloseable {
       closeEngines();
       throw e;
     }
-    haproxy = settings.plane() == DemoSettings.Plane.PROXY ? null : haproxy();
+    haproxy = settings.plane() == DemoSettings.DataPlane.PROXY ? null : haproxy();
     ChatClient client = new ChatClient(url(), ticker);
     traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, random);
   }
@@ -128,7 +128,7 @@ public final class Demo implements AutoCloseable {
             .set(AccessKeys.PORT, 0)
             .set(AccessKeys.ON_CLIENT_PORT, true)
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
-    if (settings.plane() == DemoSettings.Plane.HAPROXY) {
+    if (settings.plane() == DemoSettings.DataPlane.HAPROXY) {
       values.set(DecideKeys.SPOE_ADDRESS, "127.0.0.1:0");
     }
     if (split != null) {
@@ -235,10 +235,10 @@ public final class Demo implements AutoCloseable {
     PdEngines.Handovers all = split.handovers();
     return String.format(
         Locale.ROOT,
-        "hand-overs %d, %.1f M tokens moved, held %d, leaks %d, wrong fields %d",
+        "hand-overs %d, %.1f M tokens moved, reserved %d, leaks %d, wrong fields %d",
         all.transfers(),
         all.tokens() / 1e6,
-        all.held(),
+        all.reserved(),
         all.leaked(),
         all.fieldErrors());
   }

@@ -68,14 +68,14 @@ final class DemoChats {
   private String prose(int words) {
     StringBuilder text = new StringBuilder(words * 7);
     for (int i = 0; i < words; i++) {
-      text.append(Words.ALL.get(random.roll(Words.ALL.size())));
+      text.append(Vocabulary.ALL.get(random.roll(Vocabulary.ALL.size())));
       text.append(i % 12 == 11 ? ". " : " ");
     }
     return text.toString();
   }
 
   /** The vocabulary of prompts. */
-  private static final class Words {
+  private static final class Vocabulary {
     static final List<String> ALL =
         List.of(
             ("the order shows that a customer may return what was bought when it came too late and"

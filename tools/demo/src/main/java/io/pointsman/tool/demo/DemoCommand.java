@@ -2,7 +2,7 @@ package io.pointsman.tool.demo;
 
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.LogSettings;
-import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.RawValue;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.observe.logging.LogSetup;
@@ -106,6 +106,12 @@ final class DemoCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     CountDownLatch stop = new CountDownLatch(1);
     Signals.onFirst(stop::countDown);
+    PrintWriter err = spec().commandLine().getErr();
+    Signals.onHangUp(
+        () -> {
+          err.println("SIGHUP: the demo has no configuration to read again; it goes on");
+          err.flush();
+        });
     LogSettings log = new LogSettings(LogSettings.Level.ERROR, LogSettings.Format.TEXT, "");
     PrintWriter out = spec().commandLine().getOut();
     DemoSettings settings = settings(port == null ? USUAL_PORT : port);
@@ -131,7 +137,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private DemoSettings settings(int onPort) {
     try {
-      String name = RoutingKeys.POLICY.type().read(new Raw.Scalar(policy, "--policy"));
+      String name = RoutingKeys.POLICY.type().read(new RawValue.Scalar(policy, "--policy"));
       Duration duration = Duration.ofSeconds(seconds);
       return new DemoSettings(engines, name, onPort, rate, duration, quiet, split(), plane());
     } catch (IllegalArgumentException e) {
@@ -151,10 +157,10 @@ final class DemoCommand implements Callable<Integer> {
         : DemoSettings.Split.of(shape, connector == null ? "nixl" : connector);
   }
 
-  private DemoSettings.Plane plane() {
+  private DemoSettings.DataPlane plane() {
     return switch (plane) {
-      case "proxy" -> DemoSettings.Plane.PROXY;
-      case "haproxy" -> DemoSettings.Plane.HAPROXY;
+      case "proxy" -> DemoSettings.DataPlane.PROXY;
+      case "haproxy" -> DemoSettings.DataPlane.HAPROXY;
       default ->
           throw new IllegalArgumentException("--plane: " + plane + " (expected: proxy or haproxy)");
     };

@@ -26,7 +26,7 @@ public record DemoSettings(
     Duration duration,
     boolean quiet,
     @Nullable Split split,
-    Plane plane) {
+    DataPlane plane) {
 
   /**
    * Prefill and decode engines.
@@ -74,7 +74,7 @@ public record DemoSettings(
   }
 
   /** The proxy that forwards requests. */
-  public enum Plane {
+  public enum DataPlane {
     /** The router's own proxy. */
     PROXY,
     /** HAProxy, which queries the router by SPOE. */
@@ -90,20 +90,20 @@ public record DemoSettings(
       Duration duration,
       boolean quiet,
       @Nullable Split split) {
-    this(engines, policy, port, rate, duration, quiet, split, Plane.PROXY);
+    this(engines, policy, port, rate, duration, quiet, split, DataPlane.PROXY);
   }
 
   /** Settings with one kind of engine. */
   public DemoSettings(
       int engines, String policy, int port, double rate, Duration duration, boolean quiet) {
-    this(engines, policy, port, rate, duration, quiet, null, Plane.PROXY);
+    this(engines, policy, port, rate, duration, quiet, null, DataPlane.PROXY);
   }
 
   public DemoSettings {
     if (engines < 1 || engines > 64) {
       throw new IllegalArgumentException("--engines: " + engines + " (expected: 1 to 64)");
     }
-    if (split != null && plane != Plane.PROXY) {
+    if (split != null && plane != DataPlane.PROXY) {
       throw new IllegalArgumentException("--plane: haproxy (expected: proxy if --pd is given)");
     }
     if (!(rate > 0 && rate <= 1000)) {

@@ -41,11 +41,12 @@ public final class PdEngines implements AutoCloseable {
    *
    * @param transfers completed transfers
    * @param tokens transferred tokens
-   * @param held prefills with blocks held at present
+   * @param reserved prefills with blocks reserved at present
    * @param leaked prefills with blocks that no engine fetched before the lease ended
    * @param fieldErrors wrong fields
    */
-  public record Handovers(long transfers, long tokens, int held, long leaked, long fieldErrors) {}
+  public record Handovers(
+      long transfers, long tokens, int reserved, long leaked, long fieldErrors) {}
 
   private PdEngines(KvConnector connector) {
     this.connector = connector;
@@ -164,13 +165,13 @@ public final class PdEngines implements AutoCloseable {
 
   /** The hand-overs up to here. */
   public Handovers handovers() {
-    int held = 0;
+    int reserved = 0;
     long leaked = 0;
     long errors = 0;
     for (SimEngine engine : engines()) {
       KvState kv = engine.kvState();
-      held += kv.held().requests();
-      leaked += kv.held().leaked();
+      reserved += kv.reserved().requests();
+      leaked += kv.reserved().leaked();
       errors += kv.fieldErrorsInAll();
     }
     // The engine that moves the blocks counts them: decode when it pulls, prefill when it pushes.
@@ -179,7 +180,7 @@ public final class PdEngines implements AutoCloseable {
     return new Handovers(
         sum(movers, KvState.Transfers::finished),
         sum(movers, KvState.Transfers::tokens),
-        held,
+        reserved,
         leaked,
         errors);
   }

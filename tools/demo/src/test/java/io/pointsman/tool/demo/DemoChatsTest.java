@@ -19,7 +19,7 @@ class DemoChatsTest {
   }
 
   @Test
-  void aChatGrowsTurnByTurnAndKeepsWhatWasSaid() throws IOException {
+  void aChatGrowsTurnByTurnAndKeepsItsMessages() throws IOException {
     IdentityHashMap<Chat, String> before = new IdentityHashMap<>();
     int grown = 0;
     for (int i = 0; i < 300; i++) {

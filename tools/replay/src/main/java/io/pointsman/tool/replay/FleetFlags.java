@@ -42,7 +42,7 @@ final class FleetFlags {
       description =
           "Engines report no cached tokens, and routers misjudge prompt lengths by up to this"
               + " share. Default: 0; engines report everything.")
-  private double untold;
+  private double unreported;
 
   @Option(
       names = "--slow",
@@ -143,7 +143,7 @@ final class FleetFlags {
         seed,
         PolicySettings.DEFAULTS.withCost(cost),
         events == null ? null : announcements(events),
-        untold,
+        unreported,
         deferral(),
         kind,
         blockTokens);

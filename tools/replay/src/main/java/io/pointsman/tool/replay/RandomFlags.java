@@ -19,6 +19,13 @@ final class RandomFlags {
       description = "Number of random workloads that run in parallel. Default: one per processor.")
   private @Nullable Integer threads;
 
+  @Option(
+      names = "--ablate",
+      description =
+          "Random workloads: run cost, and cost without each part in turn. Print the ratio of their"
+              + " times.")
+  private boolean ablate;
+
   @Nullable Path reference() {
     return reference;
   }
@@ -27,15 +34,20 @@ final class RandomFlags {
     return threads == null ? Runtime.getRuntime().availableProcessors() : threads;
   }
 
+  /** Returns true if each part of {@code cost} is to be left out in turn. */
+  boolean ablate() {
+    return ablate;
+  }
+
   /**
    * Checks that no flag is given, for other traces.
    *
    * @throws IllegalArgumentException if one is given
    */
   void refuse() {
-    if (reference != null || threads != null) {
+    if (reference != null || threads != null || ablate) {
       throw new IllegalArgumentException(
-          "reference, threads: set (expected: only with random:SEED or random:FROM-TO)");
+          "reference, threads, ablate: set (expected: only with random:SEEDS)");
     }
   }
 }

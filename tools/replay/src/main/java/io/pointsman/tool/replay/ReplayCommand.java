@@ -2,10 +2,11 @@ package io.pointsman.tool.replay;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.tool.replay.peer.Capacity;
+import io.pointsman.tool.replay.peer.CostPart;
 import io.pointsman.tool.replay.peer.ReplayPolicies;
 import io.pointsman.tool.replay.random.RandomOptions;
 import io.pointsman.tool.replay.random.RandomReplay;
-import io.pointsman.tool.replay.random.SeedRange;
+import io.pointsman.tool.replay.random.SeedList;
 import io.pointsman.tool.replay.run.RunResult;
 import io.pointsman.tool.replay.run.Simulation;
 import io.pointsman.tool.replay.run.SimulationSettings;
@@ -18,6 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
@@ -49,8 +52,8 @@ public final class ReplayCommand implements Callable<Integer> {
       description =
           "Trace file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
               + " hash_ids), as --trace-out writes it; gzip if it ends in .gz. Or a named workload:"
-              + " best-of-n, multi-turn, tool-loops. Or random:SEED or random:FROM-TO: random"
-              + " workloads; flags override the random values.")
+              + " best-of-n, multi-turn, tool-loops. Or random:SEED, random:FROM-TO, or a list as"
+              + " random:1-10,21: random workloads; flags override the random values.")
   private String trace = "";
 
   @Mixin private final FleetFlags fleet = new FleetFlags();
@@ -76,6 +79,15 @@ public final class ReplayCommand implements Callable<Integer> {
               + " round_robin,cache_aware,cost. For random workloads, the first one is compared"
               + " with the others; default: cost with seven routers and two bounds.")
   private List<String> policies = List.of();
+
+  @Option(
+      names = "--without",
+      paramLabel = "PART",
+      completionCandidates = Parts.class,
+      description =
+          "Leave this part of the policy cost out, one of ${COMPLETION-CANDIDATES}. The policy is"
+              + " then named cost-PART.")
+  private @Nullable String without;
 
   @Option(
       names = "--capacity",
@@ -146,11 +158,11 @@ public final class ReplayCommand implements Callable<Integer> {
     if (requests < 0) {
       throw new IllegalArgumentException("requests: " + requests + " (expected: at least 0)");
     }
-    if (SeedRange.named(trace)) {
+    if (SeedList.named(trace)) {
       return runRandom();
     }
     random.refuse();
-    policies = policies.isEmpty() ? List.of("round_robin", "cache_aware", "cost") : policies;
+    policies = reduced(List.of("round_robin", "cache_aware", "cost"));
     Trace whole = Workloads.has(trace) ? Workloads.make(trace, fleet.seed()) : read();
     Trace replayed = requests > 0 ? whole.first(requests) : whole;
     policies.forEach(ReplayPolicies::of);
@@ -194,10 +206,11 @@ public final class ReplayCommand implements Callable<Integer> {
     if (rate != null && !loads.isEmpty()) {
       throw new IllegalArgumentException("--load, --rate: both given (expected: one of them)");
     }
+    policies = random.ablate() ? ablated() : reduced(RandomOptions.POLICIES);
     policies.forEach(ReplayPolicies::of);
     RandomOptions options =
         new RandomOptions(
-            policies.isEmpty() ? RandomOptions.POLICIES : policies,
+            policies,
             requests == 0 ? RandomOptions.REQUESTS : requests,
             random.threads(),
             fleet.workers(),
@@ -210,9 +223,38 @@ public final class ReplayCommand implements Callable<Integer> {
             fleet.slow(),
             fleet.changes(),
             fleet::settings);
-    SeedRange seeds = SeedRange.parse(trace);
-    RandomReplay.run(seeds, options, random.reference(), json, command().commandLine().getOut());
+    SeedList seeds = SeedList.parse(trace);
+    PrintWriter out = command().commandLine().getOut();
+    if (random.ablate()) {
+      RandomReplay.ablate(seeds, options, random.reference(), json, out);
+    } else {
+      RandomReplay.run(seeds, options, random.reference(), json, out);
+    }
     return ExitCode.OK;
+  }
+
+  /** Returns the given policies, or the usual ones. Leaves the part out that a flag names. */
+  private List<String> reduced(List<String> usual) {
+    List<String> all = policies.isEmpty() ? usual : policies;
+    if (without == null) {
+      return all;
+    }
+    String reduced = CostPart.labelled(without).policy();
+    if (!all.contains(CostPart.WHOLE)) {
+      throw new IllegalArgumentException(
+          "without: %s (expected: the policy cost among %s)".formatted(without, all));
+    }
+    return all.stream().map(each -> each.equals(CostPart.WHOLE) ? reduced : each).toList();
+  }
+
+  /** Returns {@code cost}, and {@code cost} without each of its parts. */
+  private List<String> ablated() {
+    if (!policies.isEmpty() || without != null) {
+      throw new IllegalArgumentException(
+          "ablate: set (expected: neither --policy nor --without beside it)");
+    }
+    Stream<String> reduced = Arrays.stream(CostPart.values()).map(CostPart::policy);
+    return Stream.concat(Stream.of(CostPart.WHOLE), reduced).toList();
   }
 
   private void plot(String name, List<ReplayRow> rows) throws IOException {
@@ -263,6 +305,14 @@ public final class ReplayCommand implements Callable<Integer> {
             : Capacity.ofRoundRobin(replayed, settings);
     Stream<Double> all = loads.isEmpty() ? Stream.of(0.8) : loads.stream();
     return all.map(load -> new double[] {load, positive("load", load) * full}).toList();
+  }
+
+  /** The labels of the parts, for help texts. */
+  static final class Parts implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return CostPart.labels().iterator();
+    }
   }
 
   static double positive(String name, double value) {

@@ -97,15 +97,15 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
     ttft.put("p50", result.ttft(0.5));
     ttft.put("p90", result.ttft(0.9));
     ttft.put("p99", result.ttft(0.99));
-    row.putObject("held_back")
-        .put("requests", result.held())
-        .put("mean_ms", result.heldMean())
-        .put("most_ms", result.heldMost());
+    row.putObject("deferred")
+        .put("requests", result.deferred())
+        .put("mean_ms", result.deferredMean())
+        .put("most_ms", result.deferredMax());
     PredictionErrors errors = result.predictions();
     if (!errors.isEmpty()) {
       write(errors, row.putObject("prediction_ms"));
     }
-    CacheMissAttribution lost = result.lostHits();
+    CacheMissAttribution lost = result.cacheMisses();
     if (lost != null) {
       ObjectNode tokens = row.putObject("lost_hit_tokens");
       for (CacheMiss reason : CacheMiss.values()) {

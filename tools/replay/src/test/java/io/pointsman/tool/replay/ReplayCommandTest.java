@@ -98,7 +98,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void predictionErrorsAndLostHitsAreReported() throws Exception {
+  void predictionErrorsAndCacheMissesAreReported() throws Exception {
     int code =
         run(
             "best-of-n",

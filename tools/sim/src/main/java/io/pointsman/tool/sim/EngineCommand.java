@@ -199,7 +199,7 @@ public final class EngineCommand implements Callable<Integer> {
         out.println("admin port " + engine.adminPort());
       }
       if (config.kv() != null) {
-        tell(engine.kvState(), out);
+        report(engine.kvState(), out);
       }
       if (config.events() != null) {
         EventPublisher publisher = engine.events();
@@ -224,7 +224,7 @@ public final class EngineCommand implements Callable<Integer> {
     engine.awaitNoClients();
   }
 
-  private static void tell(KvState state, PrintWriter out) {
+  private static void report(KvState state, PrintWriter out) {
     out.println(
         state.role() + " by " + state.connector() + ", side channel at port " + state.port());
     if (!state.initPorts().isEmpty()) {

@@ -124,7 +124,7 @@ final class KvSide implements AutoCloseable {
     return ports;
   }
 
-  /** Stops with the engine and releases all held blocks. */
+  /** Stops with the engine and releases all reserved blocks. */
   void stop() {
     close();
     loop.submit(node::die).syncUninterruptibly();

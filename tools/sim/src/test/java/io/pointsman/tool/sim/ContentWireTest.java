@@ -114,7 +114,7 @@ class ContentWireTest {
   void directRequestsAreServedIfPermitted() throws IOException {
     try (KvPair pair = new KvPair(KvConnector.NONE, options -> options.withDirect(true))) {
       ok(pair.decode, COMPLETIONS, decodeBody());
-      assertThat(pair.decode.kvState().legs().direct()).isEqualTo(1);
+      assertThat(pair.decode.kvState().steps().direct()).isEqualTo(1);
       assertThat(pair.decode.kvState().fieldErrors()).isEmpty();
     }
   }

@@ -184,7 +184,10 @@ class EngineCommandTest {
       assertThat(command.execute("--port=" + first.port())).isEqualTo(1);
       assertThat(err.toString())
           .isEqualToIgnoringNewLines(
-              "engine: 127.0.0.1:" + first.port() + " (expected: a free port)");
+              "engine: 127.0.0.1:"
+                  + first.port()
+                  + ": Address already in use"
+                  + " (expected: a free port of an address of this machine)");
     }
   }
 

@@ -136,10 +136,10 @@ final class KvPair implements AutoCloseable {
 
   /** Checks that nothing is held any more and everything was released. */
   void settled(long released) {
-    KvState state = await(prefill, s -> s.held().released() == released);
-    assertThat(state.held().requests()).isZero();
-    assertThat(state.held().blocks()).isZero();
-    assertThat(state.held().leaked()).isZero();
+    KvState state = await(prefill, s -> s.reserved().released() == released);
+    assertThat(state.reserved().requests()).isZero();
+    assertThat(state.reserved().blocks()).isZero();
+    assertThat(state.reserved().leaked()).isZero();
     assertThat(prefill.state().kv().pinned()).isZero();
   }
 

@@ -179,7 +179,7 @@ class LmcacheWireTest {
     router.next();
     router.next();
     ok(pair.decode, COMPLETIONS, prompt);
-    assertThat(pair.decode.kvState().legs().direct()).isZero();
+    assertThat(pair.decode.kvState().steps().direct()).isZero();
   }
 
   private static void ports(ObjectNode body, String field, List<Integer> ports) {

@@ -58,7 +58,7 @@ class MooncakeWireTest {
   @Test
   void prefillMayComeFirst() throws IOException {
     ok(pair.prefill, COMPLETIONS, gives("t2"));
-    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+    assertThat(pair.prefill.kvState().reserved().requests()).isEqualTo(1);
     ok(pair.decode, COMPLETIONS, takes("t2", 0));
     pair.settled(1);
   }

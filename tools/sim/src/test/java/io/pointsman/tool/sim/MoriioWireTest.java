@@ -45,7 +45,7 @@ class MoriioWireTest {
   }
 
   @Test
-  void writeLegsOverlap() throws Exception {
+  void writeStepsOverlap() throws Exception {
     try (KvPair pair = pair(KvConnector.MORIIO_WRITE)) {
       CompletableFuture<HttpResponse<String>> decode =
           postAsync(pair.decode, COMPLETIONS, takes("t1"), ID, id(pair));

@@ -58,7 +58,7 @@ class NixlFieldsWireTest {
     KvState state = pair.decode.kvState();
     assertThat(state.fieldErrorsInAll()).isEqualTo(1);
     assertThat(state.reasons().getFirst()).contains(field);
-    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+    assertThat(pair.prefill.kvState().reserved().requests()).isEqualTo(1);
 
     ok(pair.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", params));
     pair.settled(1);
@@ -80,7 +80,7 @@ class NixlFieldsWireTest {
     ObjectNode body = prefillBody();
     body.set(field, SimWireClient.json(value));
     refused(pair.prefill, named, COMPLETIONS, body.set("kv_transfer_params", KvPair.asks()));
-    assertThat(pair.prefill.kvState().held().requests()).isZero();
+    assertThat(pair.prefill.kvState().reserved().requests()).isZero();
   }
 
   @ParameterizedTest

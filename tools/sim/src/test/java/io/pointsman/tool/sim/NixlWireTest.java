@@ -46,17 +46,19 @@ class NixlWireTest {
     assertThat(params.path("remote_host").asText()).isEqualTo("127.0.0.1");
     assertThat(params.path("remote_port").asInt()).isEqualTo(pair.prefill.kvState().port());
     assertThat(params.path("tp_size").asInt()).isEqualTo(1);
-    KvState held = pair.prefill.kvState();
-    assertThat(held.held().requests()).isEqualTo(1);
-    assertThat(held.held().blocks()).isEqualTo(params.path("remote_block_ids").get(0).size());
-    assertThat(pair.prefill.state().kv().pinned()).isGreaterThanOrEqualTo(held.held().blocks());
+    KvState reserved = pair.prefill.kvState();
+    assertThat(reserved.reserved().requests()).isEqualTo(1);
+    assertThat(reserved.reserved().blocks())
+        .isEqualTo(params.path("remote_block_ids").get(0).size());
+    assertThat(pair.prefill.state().kv().pinned())
+        .isGreaterThanOrEqualTo(reserved.reserved().blocks());
 
     JsonNode answer = ok(pair.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", params));
 
     assertThat(answer.path("usage").path("completion_tokens").asInt()).isEqualTo(5);
     pair.settled(1);
     KvState decode = pair.decode.kvState();
-    assertThat(decode.legs().decode()).isEqualTo(1);
+    assertThat(decode.steps().decode()).isEqualTo(1);
     assertThat(decode.transfers().tokens()).isEqualTo(params.path("remote_num_tokens").asLong());
     assertThat(decode.fieldErrors()).isEmpty();
   }
@@ -139,9 +141,9 @@ class NixlWireTest {
     JsonNode answer = ok(pair.prefill, COMPLETIONS, first);
 
     assertThat(answer.path("kv_transfer_params").isNull()).isTrue();
-    assertThat(pair.prefill.kvState().held().requests()).isZero();
+    assertThat(pair.prefill.kvState().reserved().requests()).isZero();
     ok(pair.decode, COMPLETIONS, decodeBody().put("prompt", "short"));
-    assertThat(pair.decode.kvState().legs().direct()).isEqualTo(1);
+    assertThat(pair.decode.kvState().steps().direct()).isEqualTo(1);
   }
 
   @Test
@@ -152,7 +154,7 @@ class NixlWireTest {
       ok(lenient.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", params));
 
       KvState state = lenient.decode.kvState();
-      assertThat(state.legs().recomputed()).isEqualTo(1);
+      assertThat(state.steps().recomputed()).isEqualTo(1);
       assertThat(state.fieldErrorsInAll()).isEqualTo(1);
     }
   }
@@ -162,10 +164,10 @@ class NixlWireTest {
     try (KvPair brief = new KvPair(KvConnector.NIXL, options -> options.withLeaseSeconds(0.05))) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(brief.prefill, COMPLETIONS, first).path("kv_transfer_params");
-      KvState state = KvPair.await(brief.prefill, s -> s.held().leaked() == 1);
+      KvState state = KvPair.await(brief.prefill, s -> s.reserved().leaked() == 1);
 
-      assertThat(state.held().requests()).isZero();
-      assertThat(state.held().leakedBlocks()).isPositive();
+      assertThat(state.reserved().requests()).isZero();
+      assertThat(state.reserved().leakedBlocks()).isPositive();
       assertThat(brief.prefill.state().kv().pinned()).isZero();
       ObjectNode late = decodeBody().set("kv_transfer_params", params);
       refused(brief.decode, "remote_request_id", COMPLETIONS, late);
@@ -201,9 +203,9 @@ class NixlWireTest {
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();
       try (Socket client = SimWireClient.open(slow.decode.port(), COMPLETIONS, body)) {
-        KvState state = KvPair.await(slow.prefill, s -> s.held().renewals() >= 2);
+        KvState state = KvPair.await(slow.prefill, s -> s.reserved().renewals() >= 2);
         assertThat(client.isConnected()).isTrue();
-        assertThat(state.held().leaked()).isZero();
+        assertThat(state.reserved().leaked()).isZero();
       }
       slow.settled(1);
     }
@@ -267,8 +269,10 @@ class NixlWireTest {
       fetch.set("kv_transfer_params", apart);
       refused(push.decode, "request_id", RESPONSES, fetch, header);
 
-      JsonNode held = ok(push.prefill, RESPONSES, first.put("request_id", "resp_a"));
-      fetch.put("request_id", "resp_a").set("kv_transfer_params", held.path("kv_transfer_params"));
+      JsonNode reserved = ok(push.prefill, RESPONSES, first.put("request_id", "resp_a"));
+      fetch
+          .put("request_id", "resp_a")
+          .set("kv_transfer_params", reserved.path("kv_transfer_params"));
       assertThat(ok(push.decode, RESPONSES, fetch).path("id").asText()).isEqualTo("resp_a");
     }
   }
@@ -297,7 +301,7 @@ class NixlWireTest {
       }
       assertThat(kept.path("do_remote_decode").booleanValue()).isTrue();
       assertThat(kept.path("do_remote_prefill").booleanValue()).isFalse();
-      assertThat(back.decode.kvState().held().requests()).isEqualTo(1);
+      assertThat(back.decode.kvState().reserved().requests()).isEqualTo(1);
 
       ObjectNode next = first.deepCopy();
       next.withArray("messages").addObject().put("role", "assistant").put("content", said + "");
@@ -307,8 +311,8 @@ class NixlWireTest {
       refused(back.prefill, "remote_num_tokens", CHAT, wrong);
       ok(back.prefill, CHAT, next.set("kv_transfer_params", kept));
 
-      KvState decode = KvPair.await(back.decode, s -> s.held().released() == 1);
-      assertThat(decode.held().requests()).isZero();
+      KvState decode = KvPair.await(back.decode, s -> s.reserved().released() == 1);
+      assertThat(decode.reserved().requests()).isZero();
       assertThat(back.prefill.kvState().transfers().finished()).isEqualTo(1);
       assertThat(back.prefill.kvState().transfers().tokens()).isPositive();
     }

@@ -37,13 +37,13 @@ class P2pNcclWireTest {
   void sameIdInBothRequestsTransfersTheKv() throws IOException {
     String id = id(prefill, decode, UUID);
     ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
-    KvPair.await(pair.decode, state -> state.held().requests() == 1);
+    KvPair.await(pair.decode, state -> state.reserved().requests() == 1);
     KvPair.await(pair.prefill, state -> state.transfers().inProgress() == 0);
-    assertThat(pair.prefill.kvState().held().requests()).isZero();
+    assertThat(pair.prefill.kvState().reserved().requests()).isZero();
     ok(pair.decode, COMPLETIONS, decodeBody(), ID, id);
     KvState decoded = pair.decode.kvState();
-    assertThat(decoded.held().released()).isEqualTo(1);
-    assertThat(decoded.held().requests()).isZero();
+    assertThat(decoded.reserved().released()).isEqualTo(1);
+    assertThat(decoded.reserved().requests()).isZero();
     assertThat(decoded.fieldErrors()).isEmpty();
   }
 
@@ -79,7 +79,7 @@ class P2pNcclWireTest {
     refused(pair.decode, "request_id", RESPONSES, second, ID, id(prefill, decode, UUID));
     ok(pair.prefill, RESPONSES, first.put("request_id", id));
     ok(pair.decode, RESPONSES, second.put("request_id", id));
-    assertThat(pair.decode.kvState().held().released()).isEqualTo(1);
+    assertThat(pair.decode.kvState().reserved().released()).isEqualTo(1);
   }
 
   @Test
@@ -99,7 +99,7 @@ class P2pNcclWireTest {
     assertThat(early.isDone()).isFalse();
     ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
     assertThat(early.join().statusCode()).isEqualTo(200);
-    KvPair.await(pair.decode, state -> state.held().requests() == 1);
+    KvPair.await(pair.decode, state -> state.reserved().requests() == 1);
   }
 
   @Test

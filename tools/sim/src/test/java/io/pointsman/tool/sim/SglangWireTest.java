@@ -34,8 +34,8 @@ class SglangWireTest {
   void requestsMeetInTheRoomInAnyOrder() throws Exception {
     CompletableFuture<HttpResponse<String>> early =
         postAsync(pair.prefill, "/generate", generate(1));
-    KvPair.await(pair.prefill, s -> s.legs().prefill() == 1);
-    assertThat(pair.prefill.kvState().held().requests()).isZero();
+    KvPair.await(pair.prefill, s -> s.steps().prefill() == 1);
+    assertThat(pair.prefill.kvState().reserved().requests()).isZero();
     HttpResponse<String> decode = post(pair.decode, "/generate", generate(1));
     JsonNode whole = SimWireClient.json(decode.body());
 
@@ -93,7 +93,7 @@ class SglangWireTest {
   void roomInUseIsNoticed() throws IOException {
     String body = generate(6).toString();
     try (Socket first = SimWireClient.open(pair.prefill.port(), "/generate", body)) {
-      KvPair.await(pair.prefill, s -> s.legs().prefill() == 1);
+      KvPair.await(pair.prefill, s -> s.steps().prefill() == 1);
       assertThat(first.isConnected()).isTrue();
       refused(pair.prefill, "bootstrap_room", "/generate", generate(6));
     }
@@ -107,7 +107,7 @@ class SglangWireTest {
       refused(brief.prefill, "bootstrap_room", "/generate", body);
       refused(brief.decode, "bootstrap_room", "/generate", body);
       KvState state = brief.prefill.kvState();
-      assertThat(state.held().requests()).isZero();
+      assertThat(state.reserved().requests()).isZero();
       assertThat(state.transfers().waiting()).isZero();
     }
   }

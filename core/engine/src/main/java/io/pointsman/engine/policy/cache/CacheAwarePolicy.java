@@ -110,11 +110,11 @@ public final class CacheAwarePolicy implements Policy {
     PrefixBlocks prefix = request.prefix();
     int blocks = index.match(prefix);
     while (prefix.ratio(blocks) > settings.cacheThreshold() && longEnough(prefix, blocks)) {
-      HolderBitmap crowd = index.crowd(prefix, blocks);
+      HolderBitmap bitmap = index.holderBitmap(prefix, blocks);
       int holder =
-          crowd == null
+          bitmap == null
               ? leastLoadedOfFew(pool, blocks, request, now)
-              : leastLoadedOf(crowd, pool, request, loads, now);
+              : leastLoadedOf(bitmap, pool, request, loads, now);
       if (holder != Pool.ABSENT) {
         request.picked(PickResult.of(PickReason.PREFIX_HIT, blocks));
         return holder;
@@ -156,14 +156,14 @@ public final class CacheAwarePolicy implements Policy {
    * load.
    */
   private int leastLoadedOf(
-      HolderBitmap crowd, Pool pool, RoutingRequest request, LoadRange loads, long now) {
+      HolderBitmap bitmap, Pool pool, RoutingRequest request, LoadRange loads, long now) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int size = pool.size();
     int i = random.roll(size);
     for (int n = 0; n < size && least > loads.least(); n++) {
       int load = pool.loadIfEligible(i, now, request.tried());
-      if (load < least && crowd.holds(pool.slot(i))) {
+      if (load < least && bitmap.holds(pool.slot(i))) {
         chosen = i;
         least = load;
       }

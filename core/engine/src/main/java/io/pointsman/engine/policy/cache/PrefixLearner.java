@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.cache;
 
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -26,10 +26,10 @@ public final class PrefixLearner implements Learner {
   /**
    * @param now the current ticker time
    */
-  public PrefixLearner(PrefixIndex index, int maxWorkers, long now) {
+  public PrefixLearner(PrefixIndex index, int slots, long now) {
     this.index = index;
-    owners = new AtomicReferenceArray<>(maxWorkers);
-    work = new RecentWork(maxWorkers, now);
+    owners = new AtomicReferenceArray<>(slots);
+    work = new RecentWork(slots, now);
   }
 
   /** The index of prefixes by worker. */
@@ -66,20 +66,20 @@ public final class PrefixLearner implements Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     Worker worker = lease.worker();
     int uncached = lease.promptTokens() - lease.cachedTokens();
     work.add(worker.slot(), uncached, lease.placedAt());
-    int tenancy = index.tenancy(worker.slot());
+    int epoch = index.epoch(worker.slot());
     if (owners.getAcquire(worker.slot()) == worker) {
       int known = request.result().matchedBlocks();
-      index.add(request.prefix(), tenancy, known, lease.placedAt());
+      index.add(request.prefix(), epoch, known, lease.placedAt());
     }
   }
 
   /** Ignored: a computed prompt stays in the worker's cache, independent of the outcome. */
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {}
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {}
 
   @Override
   public void forget(Worker worker) {

@@ -23,10 +23,10 @@ final class RecentWork {
   /**
    * @param origin the current ticker time
    */
-  RecentWork(int maxWorkers, long origin) {
+  RecentWork(int slots, long origin) {
     this.origin = origin;
-    even = new AtomicLongArray(maxWorkers);
-    odd = new AtomicLongArray(maxWorkers);
+    even = new AtomicLongArray(slots);
+    odd = new AtomicLongArray(slots);
   }
 
   void add(int slot, int tokens, long now) {

@@ -15,6 +15,7 @@ import io.pointsman.engine.policy.cache.PrefixLearner;
 import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.CostPolicy;
 import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.cost.CostTerms;
 import io.pointsman.engine.policy.cost.cache.FleetCaches;
 import io.pointsman.engine.policy.cost.report.CostInsight;
 import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
@@ -120,8 +121,7 @@ public final class Policies {
     PrefixLearner learner =
         parts
             .memory()
-            .prefixes(
-                index, () -> new PrefixLearner(index, parts.maxWorkers(), parts.ticker().nanos()));
+            .prefixes(index, () -> new PrefixLearner(index, parts.slots(), parts.ticker().nanos()));
     return new PolicySetup(
         new CacheAwarePolicy(settings, learner, parts.random()), List.of(learner), null, index);
   }
@@ -141,25 +141,30 @@ public final class Policies {
     CostSettings settings = parts.settings().cost();
     KvCredits credits = parts.settings().kvAware().credits();
     PolicySetup kept = parts.memory().cost(settings, credits);
-    if (kept != null) {
-      return kept;
-    }
+    return kept != null ? kept : parts.memory().keep(cost(parts, CostTerms.ALL), settings, credits);
+  }
+
+  /**
+   * Creates {@code cost} with its own learners and without some parts of its rule. No configuration
+   * names it; replays measure the worth of the parts.
+   */
+  public static PolicySetup cost(PolicyParts parts, CostTerms terms) {
+    CostSettings settings = parts.settings().cost();
+    KvCredits credits = parts.settings().kvAware().credits();
     PrefixIndex index =
         index(parts, FleetCaches.indexBytes(settings.maxBytes()), parts.largePages());
     FleetCaches caches = new FleetCaches(settings.maxBytes(), index, parts.kv(), credits);
-    CostLearner learner = new CostLearner(settings, caches, parts.ticker(), parts.maxWorkers());
+    CostLearner learner = new CostLearner(settings, terms, caches, parts.ticker(), parts.slots());
     if (!parts.acts()) {
       learner.inShadow();
     }
-    PolicySetup made =
-        new PolicySetup(
-            new CostPolicy(settings, learner, parts.random()),
-            List.of(learner),
-            List.of(learner),
-            null,
-            learner.index(),
-            CostInsight.observing(settings, learner));
-    return parts.memory().keep(made, settings, credits);
+    return new PolicySetup(
+        new CostPolicy(settings, learner, parts.random()),
+        List.of(learner),
+        List.of(learner),
+        null,
+        learner.index(),
+        CostInsight.observing(settings, learner));
   }
 
   private static PolicySetup kvAware(PolicyParts parts) {
@@ -187,7 +192,7 @@ public final class Policies {
                     credits,
                     parts.ticker(),
                     index(parts, bytes, LargePages.NONE),
-                    parts.maxWorkers()));
+                    parts.slots()));
   }
 
   private static PolicySetup priority(PolicyParts parts) {
@@ -216,7 +221,7 @@ public final class Policies {
 
   /** The index of prefixes with the size that the settings name. */
   private static PrefixIndex index(PolicyParts parts, long bytes, LargePages pages) {
-    return parts.memory().index(bytes, () -> new PrefixIndex(bytes, parts.maxWorkers(), pages));
+    return parts.memory().index(bytes, () -> new PrefixIndex(bytes, parts.slots(), pages));
   }
 
   private static PolicySetup stickyLeastLoaded(PolicyParts parts) {

@@ -10,7 +10,7 @@ import io.pointsman.engine.kv.KvKnowledge;
 /**
  * The dependencies of policies.
  *
- * @param maxWorkers as in {@code FleetSettings}; all worker slots are below it
+ * @param slots number of slots of the fleet; all worker slots are below it
  * @param kv knowledge of engines' caches from KV events
  * @param largePages for prefix indexes
  * @param acts whether requests go where the policy sends them; false for a shadow of another policy
@@ -19,7 +19,7 @@ import io.pointsman.engine.kv.KvKnowledge;
 public record PolicyParts(
     Ticker ticker,
     RandomSource random,
-    int maxWorkers,
+    int slots,
     PolicySettings settings,
     KvKnowledge kv,
     LargePages largePages,
@@ -27,8 +27,8 @@ public record PolicyParts(
     PolicyMemory memory) {
   /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
-      Ticker ticker, RandomSource random, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
-    this(ticker, random, maxWorkers, settings, kv, LargePages.NONE);
+      Ticker ticker, RandomSource random, int slots, PolicySettings settings, KvKnowledge kv) {
+    this(ticker, random, slots, settings, kv, LargePages.NONE);
   }
 
   public PolicyParts {
@@ -37,25 +37,25 @@ public record PolicyParts(
     requireNonNull(settings, "settings");
     requireNonNull(kv, "kv");
     requireNonNull(largePages, "largePages");
-    if (maxWorkers < 1) {
-      throw new IllegalArgumentException("maxWorkers: " + maxWorkers + " (expected: >= 1)");
+    if (slots < 1) {
+      throw new IllegalArgumentException("slots: " + slots + " (expected: >= 1)");
     }
   }
 
   /** Parts for engines without KV events. */
-  public PolicyParts(Ticker ticker, RandomSource random, int maxWorkers, PolicySettings settings) {
-    this(ticker, random, maxWorkers, settings, KvKnowledge.none(ticker));
+  public PolicyParts(Ticker ticker, RandomSource random, int slots, PolicySettings settings) {
+    this(ticker, random, slots, settings, KvKnowledge.none(ticker));
   }
 
   /** Parts of a policy that acts. */
   public PolicyParts(
       Ticker ticker,
       RandomSource random,
-      int maxWorkers,
+      int slots,
       PolicySettings settings,
       KvKnowledge kv,
       LargePages largePages) {
-    this(ticker, random, maxWorkers, settings, kv, largePages, true, PolicyMemory.NONE);
+    this(ticker, random, slots, settings, kv, largePages, true, PolicyMemory.NONE);
   }
 
   /**
@@ -65,7 +65,7 @@ public record PolicyParts(
    */
   public PolicyParts shadow(Ticker ticker, KvKnowledge kv, boolean ofTheSamePolicy) {
     return new PolicyParts(
-        ticker, random, maxWorkers, settings, kv, largePages, ofTheSamePolicy, PolicyMemory.NONE);
+        ticker, random, slots, settings, kv, largePages, ofTheSamePolicy, PolicyMemory.NONE);
   }
 
   /** Returns a copy with other settings. */
@@ -75,6 +75,6 @@ public record PolicyParts(
 
   /** Returns a copy with other settings for the policy that has {@code memory}. */
   public PolicyParts remembering(PolicySettings settings, PolicyMemory memory) {
-    return new PolicyParts(ticker, random, maxWorkers, settings, kv, largePages, acts, memory);
+    return new PolicyParts(ticker, random, slots, settings, kv, largePages, acts, memory);
   }
 }

@@ -66,14 +66,6 @@ public record PolicySettings(
         PrioritySettings.DEFAULTS);
   }
 
-  /**
-   * Copy with the parts of {@code next} that can change at run time: all but the bound of the index
-   * of KV events, which all policies share and keep.
-   */
-  public PolicySettings withLive(PolicySettings next) {
-    return next.withKvAware(next.kvAware.withMaxIndexBytes(kvAware.maxIndexBytes()));
-  }
-
   public PolicySettings {
     requireNonNull(rayRing, "rayRing");
     requireNonNull(cacheAware, "cacheAware");

@@ -14,16 +14,8 @@ import org.jspecify.annotations.Nullable;
  * them are read once. For one thread; reusable.
  */
 public final class CostEstimator {
-  /**
-   * Price of a millisecond of prefill for each decoding request. Prefill delays its next token. Far
-   * below 1, because the time to first token counts for more than one pause in an answer.
-   */
-  private static final double DECODE_PRICE = 0.03;
-
-  /** Decoding in a batch slows down the request, and the others by about as much. */
-  private static final double BOTH_SIDES = 2;
-
   private @Nullable KindModel kind;
+  private CostTerms terms = CostTerms.ALL;
   private PrefixBlocks prefix = PrefixBlocks.NONE;
   private Coefficients latency = LatencyModel.PRIOR;
   private long now;
@@ -44,13 +36,15 @@ public final class CostEstimator {
     this.kind = kind;
     this.prefix = prefix;
     this.now = now;
+    terms = kind.terms();
     PoolModel pool = kind.pool();
     tokens = pool.tokens(prefix);
-    price = pool.price();
-    rounding = kind.cache().rounding();
+    price = terms.waiting() ? pool.price() : pool.priceFloor();
+    rounding = terms.rounding() ? kind.cache().rounding() : 0;
     latency = pool.latency().present();
     stepTokens = pool.latency().stepTokens();
-    decodeMillis = BOTH_SIDES * pool.prefillShare() * pool.meanAnswer() * latency.decode();
+    decodeMillis =
+        terms.decodeMemory() * pool.prefillShare() * pool.meanAnswer() * latency.decode();
     freeDelay = pool.delay(WorkerPhase.FREE);
     decodeDelay = pool.delay(WorkerPhase.DECODING);
     prefillDelay = pool.delay(WorkerPhase.PREFILLING);
@@ -72,10 +66,10 @@ public final class CostEstimator {
    * Returns the cost of the request on a worker in milliseconds: its predicted time to first token,
    * and the time that other requests lose.
    *
-   * @param held blocks of the prompt that the worker has cached
+   * @param cached blocks of the prompt that the worker has cached
    */
-  double cost(WorkerState at, int held) {
-    double uncached = uncached(at, held);
+  double cost(WorkerState at, int cached) {
+    double uncached = uncached(at, cached);
     double own = own(at, uncached);
     double computed = computed(at, own, uncached);
     double withRoom = withRoom(at, uncached);
@@ -102,23 +96,32 @@ public final class CostEstimator {
   }
 
   /** Returns the cost of the request on a worker in parts. */
-  public Estimate estimate(WorkerState at, int held) {
-    double uncached = uncached(at, held);
+  public Estimate estimate(WorkerState at, int cached) {
+    double uncached = uncached(at, cached);
     double own = own(at, uncached);
     double price = priced(at, own, uncached);
     return new Estimate(tokens, (int) uncached, own, ttft(at, own, uncached), price);
   }
 
   /** Returns the predicted time to the first token on a worker, in milliseconds. */
-  double ttft(WorkerState at, int held) {
-    double uncached = uncached(at, held);
+  double ttft(WorkerState at, int cached) {
+    double uncached = uncached(at, cached);
     return ttft(at, own(at, uncached), uncached);
   }
 
-  /** Returns the expected first token on a worker. */
-  Expectation expect(WorkerState at, int held) {
-    WorkerPhase phase = at.phase();
+  /**
+   * Returns the time that the prompt adds to full steps with other prompts, in milliseconds. A
+   * short prompt thus pays only its part of the fixed time of a step.
+   */
+  double stepMillis(WorkerState at, int held) {
     double uncached = uncached(at, held);
+    return at.speed() * latency.millis(uncached, uncached / stepTokens, at.util());
+  }
+
+  /** Returns the expected first token on a worker. */
+  Expectation expect(WorkerState at, int cached) {
+    WorkerPhase phase = at.phase();
+    double uncached = uncached(at, cached);
     double own = own(at, uncached);
     double ttft = ttft(at, own, uncached);
     return new Expectation(ttft, own, delay(phase), phase, uncached > at.room());
@@ -132,10 +135,10 @@ public final class CostEstimator {
     };
   }
 
-  private double uncached(WorkerState at, int held) {
-    return held == 0 || at.keepsNothing()
+  private double uncached(WorkerState at, int cached) {
+    return cached == 0 || (at.keepsNothing() && terms.emptyCaches())
         ? tokens
-        : Math.clamp(tokens * (1 - prefix.ratio(held)) + rounding, 1, Math.max(1, tokens));
+        : Math.clamp(tokens * (1 - prefix.ratio(cached)) + rounding, 1, Math.max(1, tokens));
   }
 
   private double own(WorkerState at, double uncached) {
@@ -144,8 +147,9 @@ public final class CostEstimator {
 
   /** Returns the time that other requests lose, in milliseconds. */
   private double priced(WorkerState at, double own, double uncached) {
-    double later = (price + DECODE_PRICE * at.decoding()) * own;
-    double sameStep = sharing(at.prefill()) * at.speed() * latency.more(uncached);
+    double later = (price + terms.decodePrice() * at.decoding()) * own;
+    double sameStep =
+        terms.sameStep() * sharing(at.prefill()) * at.speed() * latency.more(uncached);
     return later + sameStep + decodeMillis * at.speed() * at.util();
   }
 
@@ -183,7 +187,11 @@ public final class CostEstimator {
   private double stepLeft(WorkerState at, double gone) {
     PrefillState prefill = at.prefill();
     double whole = millis(at, prefill.stepTokens() + prefill.lateTokens(), at.util());
-    return gone < 0 ? whole - gone : Math.min(whole, Math.abs(whole - gone));
+    double left = whole - gone;
+    if (left < 0) {
+      return terms.lateSteps() ? Math.min(whole, -left) : 0;
+    }
+    return left;
   }
 
   /**
@@ -192,7 +200,9 @@ public final class CostEstimator {
    */
   private double withRoom(WorkerState at, double uncached) {
     double excess = uncached - at.room();
-    return excess <= 0 ? 0 : excess / at.tokensPerMilli() + millis(at, uncached, 1);
+    return excess <= 0 || !terms.memoryWait()
+        ? 0
+        : excess / at.tokensPerMilli() + millis(at, uncached, 1);
   }
 
   private double millis(WorkerState at, double uncached, double util) {

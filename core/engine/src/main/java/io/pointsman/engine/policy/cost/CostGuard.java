@@ -5,8 +5,12 @@ import java.time.Duration;
 
 /**
  * Checks that {@code cost} is not slower than a plain policy, and activates a fallback to least
- * load if it is. The guard needs no model. It compares means over windows: measured first tokens,
- * and predictions for the plain choice of the same requests.
+ * load if it is. It compares means over windows: the times from the arrival of requests to their
+ * first tokens, and predictions for the plain choice of the same requests. Thus the time for which
+ * a request was deferred counts.
+ *
+ * <p>The predictions come from the model that also makes the choice, so they can be wrong with it.
+ * The guard therefore judges a fallback by measured times only.
  *
  * <ul>
  *   <li>Watching: two consecutive windows that are too slow start a fallback.
@@ -59,7 +63,7 @@ final class CostGuard {
 
   private State state = State.WATCHING;
 
-  /** Start of the current state; only requests placed since then count. */
+  /** Start of the current state; only requests that arrived since then count. */
   private long since;
 
   /** End of the current state, unless it is watching. */
@@ -83,22 +87,23 @@ final class CostGuard {
     private double measured;
     private double plain;
 
-    /** The same sums for requests that went to the plain choice. */
+    /** The same sums for requests that went to the plain choice, from their placement on. */
     private int agreed;
 
     private double agreedMeasured;
     private double agreedPlain;
 
-    void add(double measuredMillis, double plainMillis, boolean agrees, long now) {
+    void add(double measuredMillis, double plainMillis, long now) {
       startedAt = count == 0 ? now : startedAt;
       count++;
       measured += measuredMillis;
       plain += plainMillis;
-      if (agrees) {
-        agreed++;
-        agreedMeasured += measuredMillis;
-        agreedPlain += plainMillis;
-      }
+    }
+
+    void addAgreed(double measuredMillis, double plainMillis) {
+      agreed++;
+      agreedMeasured += measuredMillis;
+      agreedPlain += plainMillis;
     }
 
     boolean full(long now) {
@@ -147,23 +152,40 @@ final class CostGuard {
   }
 
   /**
+   * Records the first token of a request that was placed on the plain choice. The mean of these
+   * corrects the predictions. The time before the placement does not count, because it does not
+   * show that predictions are wrong.
+   *
+   * @param measuredMillis time from the placement to the first token
+   * @param plainMillis prediction for it, made at the placement
+   */
+  synchronized void answeredPlain(
+      long placedAt, double measuredMillis, double plainMillis, long now) {
+    if (compares(placedAt, now)) {
+      window.addAgreed(measuredMillis, plainMillis);
+    }
+  }
+
+  /**
    * Records a first token.
    *
-   * @param placedAt when the request was placed
+   * @param arrivedAt when the request was deferred or placed
    * @param measuredMillis time from then to the first token
-   * @param plainMillis prediction for the plain choice, made at the placement
-   * @param agrees true if the request went to a worker with that prediction
+   * @param plainMillis prediction for the plain choice, made at {@code arrivedAt}
    */
-  synchronized void answered(
-      long placedAt, double measuredMillis, double plainMillis, boolean agrees, long now) {
-    endIfOver(now);
-    if (state == State.RESTING || placedAt - since < 0) {
+  synchronized void answered(long arrivedAt, double measuredMillis, double plainMillis, long now) {
+    if (!compares(arrivedAt, now)) {
       return;
     }
-    window.add(measuredMillis, plainMillis, agrees, now);
+    window.add(measuredMillis, plainMillis, now);
     if (state == State.WATCHING && window.full(now)) {
       compare(now);
     }
+  }
+
+  private boolean compares(long startedAt, long now) {
+    endIfOver(now);
+    return state != State.RESTING && startedAt - since >= 0;
   }
 
   /** Returns the current state for reports. */

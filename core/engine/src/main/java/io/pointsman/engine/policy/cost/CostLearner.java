@@ -2,7 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
@@ -13,6 +13,7 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.RequestWaits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.cache.CacheMemory;
 import io.pointsman.engine.policy.cost.cache.CachedPrefix;
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CostLearner implements AnswerLearner {
   private final CostSettings settings;
+  private final CostTerms terms;
   private final Ticker ticker;
   private final FleetCaches caches;
   private final KindModels kinds;
@@ -43,20 +45,14 @@ public final class CostLearner implements AnswerLearner {
   private volatile long clearsSeen;
 
   /** Creates a learner for engines that announce nothing. */
-  public CostLearner(CostSettings settings, Ticker ticker, int maxWorkers) {
-    this(
-        settings,
-        KvKnowledge.none(ticker),
-        KvCredits.DEFAULTS,
-        ticker,
-        maxWorkers,
-        LargePages.NONE);
+  public CostLearner(CostSettings settings, Ticker ticker, int slots) {
+    this(settings, KvKnowledge.none(ticker), KvCredits.DEFAULTS, ticker, slots, LargePages.NONE);
   }
 
   /**
    * @param kv the engines' announcements of their caches
    * @param credits values of blocks on other tiers than the device
-   * @param maxWorkers all slots of workers are below it
+   * @param slots number of slots of workers
    * @param largePages memory pages for the index
    */
   public CostLearner(
@@ -64,22 +60,29 @@ public final class CostLearner implements AnswerLearner {
       KvKnowledge kv,
       KvCredits credits,
       Ticker ticker,
-      int maxWorkers,
+      int slots,
       LargePages largePages) {
     this(
         settings,
-        new FleetCaches(settings.maxBytes(), kv, credits, maxWorkers, largePages),
+        new FleetCaches(settings.maxBytes(), kv, credits, slots, largePages),
         ticker,
-        maxWorkers);
+        slots);
   }
 
   /** Creates a learner with given caches. */
-  public CostLearner(CostSettings settings, FleetCaches caches, Ticker ticker, int maxWorkers) {
+  public CostLearner(CostSettings settings, FleetCaches caches, Ticker ticker, int slots) {
+    this(settings, CostTerms.ALL, caches, ticker, slots);
+  }
+
+  /** Creates a learner for a rule without some parts. */
+  public CostLearner(
+      CostSettings settings, CostTerms terms, FleetCaches caches, Ticker ticker, int slots) {
     this.settings = settings;
+    this.terms = terms;
     this.ticker = ticker;
     this.caches = caches;
-    kinds = new KindModels(settings);
-    models = new AtomicReferenceArray<>(maxWorkers);
+    kinds = new KindModels(settings, terms);
+    models = new AtomicReferenceArray<>(slots);
     guard = new CostGuard(ticker.nanos());
   }
 
@@ -110,6 +113,11 @@ public final class CostLearner implements AnswerLearner {
 
   public FleetCaches caches() {
     return caches;
+  }
+
+  /** Returns the parts of the rule that apply. */
+  CostTerms terms() {
+    return terms;
   }
 
   /** Compares measured first tokens with those predicted for least load. */
@@ -162,10 +170,10 @@ public final class CostLearner implements AnswerLearner {
     if (present != null && !left) {
       drop(present);
     }
-    KindModel kind = kinds.get(Kind.of(worker), null);
+    KindModel kind = kinds.get(WorkerKind.of(worker), null);
     WorkerModel model =
         new WorkerModel(worker, kind, caches, observer, settings.kvTokens(), ticker.nanos());
-    if (!acts) {
+    if (!acts || !terms.speeds()) {
       model.assumeUsualSpeed();
     }
     if (left) {
@@ -189,7 +197,7 @@ public final class CostLearner implements AnswerLearner {
   }
 
   private synchronized void join(WorkerModel model) {
-    Kind kind = Kind.of(model.worker());
+    WorkerKind kind = WorkerKind.of(model.worker());
     KindModel former = model.kind();
     KindModel own = kinds.get(kind, former);
     model.join(own, kind.bases());
@@ -226,7 +234,7 @@ public final class CostLearner implements AnswerLearner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     WorkerModel model = model(lease.worker());
     caches.pending().placed(lease);
     if (model != null) {
@@ -239,7 +247,7 @@ public final class CostLearner implements AnswerLearner {
   }
 
   /** Returns the blocks that the worker has by announcements, if they are known. */
-  private int announcedBlocks(RoutingRequest request, Lease lease) {
+  private int announcedBlocks(RoutingRequest request, LeaseView lease) {
     int slot = lease.worker().slot();
     CachedPrefix found =
         caches.announced().comparable(slot)
@@ -264,26 +272,33 @@ public final class CostLearner implements AnswerLearner {
   }
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
-    answered(request, lease, lease.firstTokenAt());
-  }
-
-  /** Records a first token with its time, which may be in the past. */
-  public void answered(RoutingRequest request, Lease lease, long at) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     caches.pending().computed(lease);
     WorkerModel model = model(lease.worker());
     double predicted = request.result().predictedMillis();
     if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
-      double measured = (at - lease.placedAt()) / 1e6;
-      double plain = request.result().plainMillis();
-      if (acts && !Double.isNaN(plain)) {
-        guard.answered(lease.placedAt(), measured, plain, predicted == plain, ticker.nanos());
-      }
+      compare(request, lease.placedAt(), at);
     }
   }
 
+  /** Passes a first token to the guard, if the request was placed by choice. */
+  private void compare(RoutingRequest request, long placedAt, long at) {
+    double plain = request.result().plainMillis();
+    if (!acts || !terms.guard() || Double.isNaN(plain)) {
+      return;
+    }
+    if (request.result().predictedMillis() == plain) {
+      guard.answeredPlain(placedAt, (at - placedAt) / 1e6, plain, ticker.nanos());
+    }
+    RequestWaits waits = request.waits();
+    // Earlier attempts do not count: they failed for another reason than the choice.
+    long arrivedAt = placedAt - waits.deferredNanos();
+    double plainAtArrival = Double.isNaN(waits.plainMillis()) ? plain : waits.plainMillis();
+    guard.answered(arrivedAt, (at - arrivedAt) / 1e6, plainAtArrival, ticker.nanos());
+  }
+
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     caches.pending().computed(lease);
     WorkerModel model = model(lease.worker());
     if (model == null) {

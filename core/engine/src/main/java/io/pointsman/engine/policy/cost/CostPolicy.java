@@ -81,26 +81,31 @@ public final class CostPolicy implements Policy {
       return null;
     }
     boolean fallen = learner.guard().fallenBack(now);
-    int n = fallen ? all.leastLoaded(random) : all.best(settings.tieMillis(), random);
+    CostTerms terms = learner.terms();
+    int n =
+        fallen ? all.leastLoaded(random) : all.best(settings.tieMillis(), terms.tieOrder(), random);
     int chosen = all.indexes[n];
-    int held = all.held[n];
+    int cached = all.cached[n];
     int known = holders == null ? 0 : holders.longest();
     PickReason reason = fallen ? PickReason.LEAST_LOAD : PickReason.LEAST_COST;
     WorkerState at = models[chosen].state(now);
-    double predicted = all.estimator(at.kind()).ttft(at, held);
+    CostEstimator estimator = all.estimator(at.kind());
+    double predicted = estimator.ttft(at, cached);
+    double stepMillis = estimator.stepMillis(at, cached);
     double plain = n == all.plain ? predicted : all.plainMillis();
     // With one worker, waiting only changes the order. During a fallback the predictions are not
     // trusted, so no request is deferred.
-    boolean waits = looked == size && size > 1 && !fallen;
+    boolean waits = looked == size && size > 1 && !fallen && terms.deferral();
     request.picked(
         new PickResult(
             reason,
-            held,
-            Math.max(held, known),
+            cached,
+            Math.max(cached, known),
             true,
             null,
             predicted,
             all.count > 1 ? plain : Double.NaN,
+            stepMillis,
             waits ? all.leastWait : Double.NaN));
     return pool.worker(chosen);
   }
@@ -126,7 +131,7 @@ public final class CostPolicy implements Policy {
     private final int[] loads = new int[MOST];
 
     /** Blocks of the prompt that each candidate has. */
-    private final int[] held = new int[MOST];
+    private final int[] cached = new int[MOST];
 
     private int count;
 
@@ -182,7 +187,7 @@ public final class CostPolicy implements Policy {
       indexes[count] = i;
       costs[count] = cost;
       loads[count] = load;
-      held[count] = blocks;
+      cached[count] = blocks;
       plain = count == 0 || order(count, plain) < 0 ? count : plain;
       count++;
     }
@@ -190,7 +195,7 @@ public final class CostPolicy implements Policy {
     /** Returns the predicted time to first token on the plain choice, in milliseconds. */
     double plainMillis() {
       WorkerState at = models[indexes[plain]].state(now);
-      return estimator(at.kind()).ttft(at, held[plain]);
+      return estimator(at.kind()).ttft(at, cached[plain]);
     }
 
     /**
@@ -202,7 +207,7 @@ public final class CostPolicy implements Policy {
       int ties = 0;
       for (int n = 0; n < count; n++) {
         boolean near = loads[n] <= loads[plain] + 1;
-        int order = held[n] == held[best] ? loads[n] - loads[best] : held[best] - held[n];
+        int order = cached[n] == cached[best] ? loads[n] - loads[best] : cached[best] - cached[n];
         if (near && order < 0) {
           best = n;
           ties = 1;
@@ -214,16 +219,17 @@ public final class CostPolicy implements Policy {
     }
 
     /**
-     * Returns the least loaded candidate of about the least cost. Ties: the longest cached prefix,
-     * then random.
+     * Returns a candidate of about the least cost.
+     *
+     * @param ordered true for the least loaded one; ties: the longest cached prefix, then random
      */
-    int best(double tie, RandomSource random) {
+    int best(double tie, boolean ordered, RandomSource random) {
       double most = least + tie;
       int best = 0;
       int ties = 0;
       for (int n = 0; n < count; n++) {
         boolean cheap = costs[n] <= most;
-        int order = ties == 0 ? -1 : order(n, best);
+        int order = ties == 0 ? -1 : ordered ? order(n, best) : 0;
         if (cheap && order < 0) {
           best = n;
           ties = 1;
@@ -236,7 +242,7 @@ public final class CostPolicy implements Policy {
 
     /** Compares two candidates of equal cost; negative if {@code n} comes first. */
     private int order(int n, int other) {
-      return loads[n] == loads[other] ? held[other] - held[n] : loads[n] - loads[other];
+      return loads[n] == loads[other] ? cached[other] - cached[n] : loads[n] - loads[other];
     }
 
     CostEstimator estimator(KindModel kind) {

@@ -5,17 +5,27 @@ import io.pointsman.engine.policy.cost.latency.PoolModel;
 
 /** The models that all workers of one kind share. Any thread. */
 public final class KindModel {
-  private final Kind kind;
+  private final WorkerKind kind;
   private final PoolModel pool;
   private final KindCache cache;
+  private final CostTerms terms;
 
-  KindModel(Kind kind, PoolModel pool, KindCache cache) {
+  /** Uses all parts of the rule. */
+  KindModel(WorkerKind kind, PoolModel pool, KindCache cache) {
+    this(kind, pool, cache, CostTerms.ALL);
+  }
+
+  KindModel(WorkerKind kind, PoolModel pool, KindCache cache, CostTerms terms) {
     this.kind = kind;
     this.pool = pool;
     this.cache = cache;
+    this.terms = terms;
+    if (!terms.delays()) {
+      pool.assumeNoDelays();
+    }
   }
 
-  Kind kind() {
+  WorkerKind kind() {
     return kind;
   }
 
@@ -27,6 +37,11 @@ public final class KindModel {
   /** Returns the model of cache properties. */
   KindCache cache() {
     return cache;
+  }
+
+  /** Returns the parts of the rule that apply. */
+  CostTerms terms() {
+    return terms;
   }
 
   /** Copies the learned values of another kind. */

@@ -9,13 +9,15 @@ import org.jspecify.annotations.Nullable;
 /** The models of all kinds that have workers. Any thread. */
 final class KindModels {
   private final CostSettings settings;
-  private final Map<Kind, KindModel> models = new HashMap<>();
+  private final CostTerms terms;
+  private final Map<WorkerKind, KindModel> models = new HashMap<>();
 
   /** The source of learned times; null if this instance learns them. */
   private @Nullable KindModels teacher;
 
-  KindModels(CostSettings settings) {
+  KindModels(CostSettings settings, CostTerms terms) {
     this.settings = settings;
+    this.terms = terms;
   }
 
   /** Uses the times that {@code other} learns. To be called before any other method. */
@@ -28,7 +30,7 @@ final class KindModels {
    *
    * @param former the previous kind of a worker that is now of this kind; null for a new worker
    */
-  synchronized KindModel get(Kind kind, @Nullable KindModel former) {
+  synchronized KindModel get(WorkerKind kind, @Nullable KindModel former) {
     KindModel present = models.get(kind);
     if (present != null) {
       return present;
@@ -36,7 +38,7 @@ final class KindModels {
     PoolModel taught = teacher == null ? null : teacher.get(kind, null).pool();
     PoolModel pool =
         new PoolModel(settings.stepTokens(), settings.priceFloor(), settings.kvTokens(), taught);
-    KindModel created = new KindModel(kind, pool, new KindCache());
+    KindModel created = new KindModel(kind, pool, new KindCache(), terms);
     if (former != null && kind.continues(former.kind())) {
       created.beginFrom(former);
     }

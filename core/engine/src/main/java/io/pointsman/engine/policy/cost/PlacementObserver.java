@@ -15,10 +15,11 @@ public interface PlacementObserver {
    * Called before the models add a prompt, under the worker model's lock.
    *
    * @param scale the scale of the request's key
-   * @param held blocks of the scale that the chosen worker has
+   * @param cached blocks of the scale that the chosen worker has
    * @return receives the result of the request
    */
-  Placed placing(RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now);
+  Placed placing(
+      RoutingRequest request, BlockScale scale, int cached, WorkerModel chosen, long now);
 
   /** Receives the result of one placement. */
   @FunctionalInterface

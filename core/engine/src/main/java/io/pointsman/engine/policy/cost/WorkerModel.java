@@ -1,7 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
@@ -38,7 +38,7 @@ public final class WorkerModel {
   private final WorkerCache cache;
   private final PrefillTracker prefills;
   private final long joinedAt;
-  private final Map<Lease, ModelPlacement> inFlight = new HashMap<>();
+  private final Map<LeaseView, ModelPlacement> inFlight = new HashMap<>();
 
   private volatile KindModel kind;
 
@@ -208,7 +208,7 @@ public final class WorkerModel {
    * @param announced blocks of its key that the worker has by announcements, or {@link
    *     io.pointsman.engine.policy.cost.cache.CachedPrefix#NOT_ANNOUNCED}
    */
-  synchronized void placed(RoutingRequest request, Lease lease, int tokens, int announced) {
+  synchronized void placed(RoutingRequest request, LeaseView lease, int tokens, int announced) {
     if (closed) {
       return;
     }
@@ -222,8 +222,8 @@ public final class WorkerModel {
     PlacementObserver.Placed report = observer.placing(request, scale, prompt.blocks(), this, now);
     cache.place(prompt);
     InFlight prefill =
-        new InFlight(prompt.prefix(), tokens, prompt.held(), prompt.certain(), now, expected);
-    boolean awaited = request.heard();
+        new InFlight(prompt.prefix(), tokens, prompt.reused(), prompt.certain(), now, expected);
+    boolean awaited = request.observed();
     inFlight.put(lease, new ModelPlacement(prefill, prompt, awaited, report));
     prefills.begin(prefill, awaited && !mute);
     fit();
@@ -236,7 +236,7 @@ public final class WorkerModel {
    * @param at its time; may be in the past
    * @return true if it was not known yet
    */
-  synchronized boolean answered(Lease lease, long at) {
+  synchronized boolean answered(LeaseView lease, long at) {
     ModelPlacement placement = inFlight.get(lease);
     if (placement == null || placement.prefill.answered() || closed) {
       return false;
@@ -252,7 +252,7 @@ public final class WorkerModel {
    *
    * @return the request; null if it was not known
    */
-  synchronized @Nullable ModelPlacement ended(Lease lease, Outcome outcome, long now) {
+  synchronized @Nullable ModelPlacement ended(LeaseView lease, Outcome outcome, long now) {
     ModelPlacement placement = inFlight.remove(lease);
     if (placement == null || closed) {
       return null;

@@ -79,9 +79,9 @@ final class KnownPrompt {
    */
   private int besidesAnnounced(int slot, double byAnnouncement) {
     PrefixIndex placements = learner.placements();
-    int tenancy = placements.tenancy(slot);
+    int epoch = placements.epoch(slot);
     long announcedSince = index.knownSince(slot, now);
-    long pendingSince = learner.pending().heldSince(slot, now);
+    long pendingSince = learner.pending().cachedSince(slot, now);
     boolean emptied = index.clears(slot) > 0;
     long emptyUntil = index.emptyUntil(slot, now);
     boolean beyondIds = hits.allKnownIds(slot);
@@ -89,9 +89,9 @@ final class KnownPrompt {
     for (int step = 0; step < STEPS && worth(blocks) > byAnnouncement; step++) {
       boolean counts =
           beyondIds
-              || !placements.addedSince(prompt, blocks, tenancy, announcedSince)
-              || placements.addedSince(prompt, blocks, tenancy, pendingSince);
-      if (counts && (!emptied || placements.addedSince(prompt, blocks, tenancy, emptyUntil))) {
+              || !placements.addedSince(prompt, blocks, epoch, announcedSince)
+              || placements.addedSince(prompt, blocks, epoch, pendingSince);
+      if (counts && (!emptied || placements.addedSince(prompt, blocks, epoch, emptyUntil))) {
         return blocks;
       }
       blocks = PrefixIndex.shorter(blocks);

@@ -63,9 +63,9 @@ public final class KvAwarePolicy implements Policy {
     }
     KvTally.LookupOutcome outcome = prompt.outcome();
     learner.knowledge().tally().count(outcome);
-    int held = prompt.blocks(pool.slot(choice.chosen()));
-    PickReason reason = held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
-    request.picked(PickResult.of(reason, held).withLookup(outcome));
+    int matched = prompt.blocks(pool.slot(choice.chosen()));
+    PickReason reason = matched > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
+    request.picked(PickResult.of(reason, matched).withLookup(outcome));
     return pool.worker(choice.chosen());
   }
 }

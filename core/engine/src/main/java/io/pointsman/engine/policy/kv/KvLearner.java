@@ -1,7 +1,7 @@
 package io.pointsman.engine.policy.kv;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
@@ -37,23 +37,23 @@ public final class KvLearner implements AnswerLearner {
   private final PendingPrompts pending;
 
   /** Tokens counted for each lease without a first token; as many entries as leases in flight. */
-  private final ConcurrentHashMap<Lease, Integer> charged = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<LeaseView, Integer> charged = new ConcurrentHashMap<>();
 
   /** Tokens that each lease's worker must have announced by now, if it holds them. */
-  private final ConcurrentHashMap<Lease, Integer> announceable = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<LeaseView, Integer> announceable = new ConcurrentHashMap<>();
 
   /**
    * @param credits values of blocks on tiers other than the device
    * @param index index of placements
    */
   public KvLearner(
-      KvKnowledge knowledge, KvCredits credits, Ticker ticker, PrefixIndex index, int maxWorkers) {
+      KvKnowledge knowledge, KvCredits credits, Ticker ticker, PrefixIndex index, int slots) {
     this.ticker = ticker;
     this.knowledge = knowledge;
     unseen = knowledge.unseen();
     this.credits = credits;
-    placements = new PrefixLearner(index, maxWorkers, ticker.nanos());
-    prefillTokens = new AtomicLongArray(maxWorkers);
+    placements = new PrefixLearner(index, slots, ticker.nanos());
+    prefillTokens = new AtomicLongArray(slots);
     pending = knowledge.index().pending();
   }
 
@@ -81,7 +81,7 @@ public final class KvLearner implements AnswerLearner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     int uncached = uncached(request, lease);
     int tokens = announceable(request, lease);
     if (tokens > 0) {
@@ -95,7 +95,7 @@ public final class KvLearner implements AnswerLearner {
     }
   }
 
-  private int uncached(RoutingRequest request, Lease lease) {
+  private int uncached(RoutingRequest request, LeaseView lease) {
     if (request.result().reason() != PickReason.STICKY_HIT || lease.promptTokens() == 0) {
       return lease.promptTokens() - lease.cachedTokens();
     }
@@ -106,30 +106,30 @@ public final class KvLearner implements AnswerLearner {
 
   /**
    * Excludes recently placed prompts, because they or their events may still be on the way. For a
-   * crowd the times of single holders are not known, so it is not excluded. Otherwise a prefix that
-   * all workers hold could never reveal missing events.
+   * bitmap the times of single holders are not known, so it is not excluded. Otherwise a prefix
+   * that all workers hold could never reveal missing events.
    */
-  private int announceable(RoutingRequest request, Lease lease) {
+  private int announceable(RoutingRequest request, LeaseView lease) {
     PrefixBlocks prompt = request.prefix();
     int slot = lease.worker().slot();
     boolean reports = request.role() != Role.DECODE && knowledge.index().live(slot);
-    PrefixHolders held = reports ? PrefixHolders.of(placements(), prompt) : null;
-    int blocks = held == null ? 0 : held.blocks(slot);
+    PrefixHolders holders = reports ? PrefixHolders.of(placements(), prompt) : null;
+    int blocks = holders == null ? 0 : holders.blocks(slot);
     long late = lease.placedAt() - KvKnowledge.LATE_NANOS;
     boolean fresh =
         blocks > 0
-            && placements().crowd(prompt, blocks) == null
-            && placements().addedSince(prompt, blocks, placements().tenancy(slot), late);
+            && placements().holderBitmap(prompt, blocks) == null
+            && placements().addedSince(prompt, blocks, placements().epoch(slot), late);
     return fresh ? 0 : (int) (lease.promptTokens() * prompt.ratio(blocks));
   }
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     computed(lease);
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     placements.ended(request, lease, outcome);
     computed(lease);
     Integer tokens = announceable.remove(lease);
@@ -139,7 +139,7 @@ public final class KvLearner implements AnswerLearner {
     }
   }
 
-  private void computed(Lease lease) {
+  private void computed(LeaseView lease) {
     pending.computed(lease);
     Integer uncached = charged.remove(lease);
     if (uncached != null) {

@@ -78,9 +78,9 @@ public final class LoadAwarePolicy implements Policy {
     if (!cached || choice.chosen() == Pool.ABSENT) {
       return null;
     }
-    int held = prompt.blocks(pool.slot(choice.chosen()));
-    PickReason reason = held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
-    request.picked(PickResult.of(reason, held).withLookup(prompt.outcome()));
+    int matched = prompt.blocks(pool.slot(choice.chosen()));
+    PickReason reason = matched > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
+    request.picked(PickResult.of(reason, matched).withLookup(prompt.outcome()));
     return pool.worker(choice.chosen());
   }
 }

@@ -1,7 +1,7 @@
 package io.pointsman.engine.policy.session;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -42,7 +42,7 @@ public final class SessionTable implements Learner {
   private final ConcurrentHashMap<String, Session> byValue = new ConcurrentHashMap<>();
 
   private final Map<Worker, Home> homes = new HashMap<>();
-  private final IdentityHashMap<Lease, Session> byLease = new IdentityHashMap<>();
+  private final IdentityHashMap<LeaseView, Session> byLease = new IdentityHashMap<>();
 
   /** In the order in which they became idle. */
   private final LinkedHashSet<Session> idle = new LinkedHashSet<>();
@@ -202,7 +202,7 @@ public final class SessionTable implements Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     if (!concerns(request)) {
       return;
     }
@@ -217,7 +217,7 @@ public final class SessionTable implements Learner {
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     if (!concerns(request)) {
       return;
     }

@@ -2,7 +2,7 @@ package io.pointsman.engine.policy.tier;
 
 import io.pointsman.engine.fleet.FleetListener;
 import io.pointsman.engine.fleet.FleetSnapshot;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
@@ -111,7 +111,7 @@ public final class AdapterTable implements Learner, FleetListener {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     String adapter = asked(request);
     if (adapter != null) {
       placed(adapter, lease.worker());
@@ -150,7 +150,7 @@ public final class AdapterTable implements Learner, FleetListener {
 
   /** Removes the adapter after a failure, because the worker may not have loaded it. */
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     String adapter = outcome instanceof Outcome.Failed ? asked(request) : null;
     if (adapter != null) {
       drop(adapter, lease.worker());

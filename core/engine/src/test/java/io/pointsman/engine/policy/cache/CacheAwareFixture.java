@@ -25,7 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A fleet under {@code cache_aware}, with its own clock and dice. */
+/** A fleet under {@code cache_aware}, with its own clock and random source. */
 final class CacheAwareFixture {
   final FakeClock clock = new FakeClock();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);

@@ -48,13 +48,13 @@ class CacheAwarePolicyTest {
     Worker next = fleet.join("http://next:8000");
     assertThat(next.slot()).isEqualTo(former.slot());
     learner.adopt(fleet.fleet.snapshot().pool(Role.REGULAR));
-    int tenancy = fleet.index.tenancy(next.slot());
+    int epoch = fleet.index.epoch(next.slot());
 
     learner.adopt(stale);
 
-    assertThat(fleet.index.tenancy(next.slot())).isEqualTo(tenancy);
+    assertThat(fleet.index.epoch(next.slot())).isEqualTo(epoch);
     learner.forget(next);
-    assertThat(fleet.index.tenancy(next.slot())).isNotEqualTo(tenancy);
+    assertThat(fleet.index.epoch(next.slot())).isNotEqualTo(epoch);
   }
 
   @Test

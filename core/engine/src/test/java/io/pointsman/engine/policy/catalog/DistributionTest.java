@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The distribution of requests over workers, with seeded dice. */
+/** The distribution of requests over workers, with a seeded random source. */
 class DistributionTest {
   private final TestFleet fleet = TestFleet.of(5);
 

@@ -13,6 +13,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
@@ -75,7 +76,7 @@ class PolicyContractTest {
   /** Turns a policy's fault into an error; the engine's fallback would hide it. */
   private record FaultsAreErrors(boolean fallbacks) implements EngineListener {
     @Override
-    public void routed(RoutingRequest request, Lease lease) {
+    public void routed(RoutingRequest request, LeaseView lease) {
       if (!fallbacks && request.result().reason() == PickReason.FALLBACK) {
         throw new AssertionError("policy found nobody");
       }
@@ -147,7 +148,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void sameDiceAndClockGiveTheSameDecisions(String name) {
+  void sameRandomSourceAndClockGiveTheSameDecisions(String name) {
     assertThat(history(name)).isEqualTo(history(name)).hasSize(600);
   }
 
@@ -222,10 +223,10 @@ class PolicyContractTest {
     SplittableRandom random = new SplittableRandom(11);
     List<Lease> open = new ArrayList<>();
     for (int i = 0; i < 2000; i++) {
-      int dice = random.nextInt(100);
-      if (dice < 3) {
+      int rolled = random.nextInt(100);
+      if (rolled < 3) {
         fleet.add(TestFleet.spec("w" + random.nextInt(8), TestFleet.MODEL));
-      } else if (dice < 6 && fleet.pool().size() > 1) {
+      } else if (rolled < 6 && fleet.pool().size() > 1) {
         fleet.fleet.remove(fleet.worker(random.nextInt(fleet.pool().size())).id());
       }
       Lease lease = routed(engine.decide(Requests.ofKind(i % Requests.KINDS, i % 50)));
@@ -286,7 +287,7 @@ class PolicyContractTest {
       if (engine.decide(request) instanceof Routed(Lease lease)) {
         int inFlight = lease.worker().inFlight();
         assertThat(inFlight).isPositive();
-        if (lease.worker().spec().maxInFlight() > 0) {
+        if (lease.worker().maxInFlight() > 0) {
           assertThat(inFlight).isLessThanOrEqualTo(2);
         }
         if (random.nextInt(30) == 0) {

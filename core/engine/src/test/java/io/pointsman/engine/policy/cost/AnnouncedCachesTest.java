@@ -24,6 +24,8 @@ import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.KvTier;
 import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.latency.LatencyModel.Coefficients;
@@ -60,7 +62,10 @@ class AnnouncedCachesTest {
   }
 
   private RoutingEngine engine(CostLearner learner) {
-    CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.random);
+    return engine(learner, new CostPolicy(CostSettings.DEFAULTS, learner, fleet.random));
+  }
+
+  private RoutingEngine engine(CostLearner learner, Policy policy) {
     EngineListener listener =
         failure -> {
           throw new AssertionError(failure);
@@ -115,13 +120,13 @@ class AnnouncedCachesTest {
     lease.succeeded();
   }
 
-  private int heldOf(RoutingRequest request) {
+  private int cachedOf(RoutingRequest request) {
     served(request);
     return request.result().matchedBlocks();
   }
 
   @Test
-  void promptGoesWhereItWasAnnouncedWhoeverBroughtItThere() {
+  void promptGoesToTheWorkerWithItsEventsFromAnySender() {
     live();
     Worker third = fleet.worker(2);
     index.apply(third, 0, batch(announcer.stored(PROMPT)));
@@ -132,7 +137,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void whatWasPlacedAShortWhileAgoCountsBeforeItIsAnnounced() {
+  void recentPlacementsCountBeforeTheirEvents() {
     live();
     Worker home = served(asking(PROMPT));
     fleet.clock.advance(Duration.ofSeconds(5));
@@ -141,7 +146,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void promptThatWaitsToBeComputedIsHeldHoweverLongUntilItsAnnouncementIsDue() {
+  void waitingPromptCountsAsCachedUntilItsEventIsDue() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));
     Lease waiting = placed(engine, asking(PROMPT));
@@ -154,12 +159,12 @@ class AnnouncedCachesTest {
     answer(waiting, 100, Usage.UNKNOWN);
     answer(second, 100, Usage.UNKNOWN);
     fleet.clock.advance(Duration.ofSeconds(17));
-    assertThat(heldOf(asking(PROMPT))).as("never announced").isZero();
+    assertThat(cachedOf(asking(PROMPT))).as("never announced").isZero();
   }
 
   /** vLLM announces a reset with its next step, which the next requests cause. */
   @Test
-  void promptsThatWaitWhenAnEngineAnnouncesThatItIsEmptyAreStillHeld() {
+  void waitingPromptsStayCachedAfterAClearEvent() {
     live();
     int[] computed = prompt(2, 3201);
     Worker home = served(asking(computed));
@@ -169,18 +174,18 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMillis(100));
     index.apply(home, 0, batch(new KvEvent.Cleared()));
 
-    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
-    assertThat(heldOf(asking(computed))).isZero();
+    assertThat(cachedOf(asking(PROMPT))).isEqualTo(BLOCKS);
+    assertThat(cachedOf(asking(computed))).isZero();
   }
 
   @Test
-  void whatWasPlacedAndNeverAnnouncedIsNotHeld() {
+  void placementsWithoutAnEventAreNotCached() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));
     served(asking(PROMPT));
     fleet.clock.advance(Duration.ofSeconds(30));
 
-    assertThat(heldOf(asking(PROMPT))).isZero();
+    assertThat(cachedOf(asking(PROMPT))).isZero();
   }
 
   /** Sends the following requests to one worker. */
@@ -199,10 +204,10 @@ class AnnouncedCachesTest {
     index.apply(home, 0, batch(windows));
     fleet.clock.advance(Duration.ofMinutes(1));
 
-    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+    assertThat(cachedOf(asking(PROMPT))).isEqualTo(BLOCKS);
     index.apply(home, 0, batch(new KvEvent.Removed(blocks, KvTier.DEVICE)));
     fleet.clock.advance(Duration.ofMinutes(1));
-    assertThat(heldOf(asking(PROMPT))).as("nothing is announced any more").isZero();
+    assertThat(cachedOf(asking(PROMPT))).as("nothing is announced any more").isZero();
   }
 
   @Test
@@ -216,7 +221,7 @@ class AnnouncedCachesTest {
     served(asking(PROMPT), new Usage(3201, 3200, 10));
     fleet.clock.advance(Duration.ofMinutes(1));
 
-    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+    assertThat(cachedOf(asking(PROMPT))).isEqualTo(BLOCKS);
   }
 
   /** Texts with known token ids, and the number of counted look-ups. */
@@ -259,7 +264,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void answersThatFindWhatWasAnnouncedSayNothing() {
+  void responsesThatHitReportedBlocksAddNothing() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));
     int[] other = prompt(2, 3201);
@@ -271,12 +276,12 @@ class AnnouncedCachesTest {
     served(asking(PROMPT), new Usage(3201, 3200, 10));
     fleet.clock.advance(Duration.ofMinutes(1));
 
-    assertThat(heldOf(asking(other))).as("placed, and never announced").isZero();
+    assertThat(cachedOf(asking(other))).as("placed, and never announced").isZero();
   }
 
   /** The announcement may still arrive. */
   @Test
-  void answersThatFindWhatWasPlacedAShortWhileAgoSayNothing() {
+  void responsesThatHitRecentPlacementsAddNothing() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));
     Worker home = served(asking(PROMPT));
@@ -284,12 +289,12 @@ class AnnouncedCachesTest {
     served(asking(PROMPT), new Usage(3201, 3200, 10));
     fleet.clock.advance(Duration.ofMinutes(1));
 
-    assertThat(heldOf(asking(PROMPT))).isZero();
+    assertThat(cachedOf(asking(PROMPT))).isZero();
   }
 
   /** After a gap an engine does not repeat its announcements. */
   @Test
-  void prefixesFromBeforeAGapAreHeldHoweverOftenTheyAreUsed() {
+  void prefixesFromBeforeAGapStayCachedWhenUsed() {
     live();
     Worker home = served(asking(PROMPT));
     index.apply(home, 0, batch(announcer.stored(PROMPT)));
@@ -304,7 +309,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void whatWasPlacedBeforeAnnouncementsWereHeardMayBeHeld() {
+  void placementsBeforeTheSubscriptionMayBeCached() {
     Worker home = served(asking(PROMPT));
     fleet.clock.advance(Duration.ofMinutes(1));
     live();
@@ -316,7 +321,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void workersThatAnnounceNothingAreKnownByWhatWasPlacedThere() {
+  void workersWithoutEventsAreKnownByTheirPlacements() {
     Worker home = served(asking(PROMPT));
     fleet.clock.advance(Duration.ofMinutes(10));
     assertThat(served(asking(PROMPT))).isSameAs(home);
@@ -329,7 +334,7 @@ class AnnouncedCachesTest {
     index.apply(third, 0, batch(announcer.stored(PROMPT)));
     index.apply(third, 0, batch(announcer.removed(PROMPT, 100, KvTier.DEVICE)));
 
-    assertThat(heldOf(asking(PROMPT))).isEqualTo(100);
+    assertThat(cachedOf(asking(PROMPT))).isEqualTo(100);
   }
 
   private WorkerState state(Worker worker) {
@@ -337,7 +342,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void whatIsAnnouncedIsNoWorkThatOthersWaitFor() {
+  void storedBlocksAreNoPendingWork() {
     live();
     Worker third = fleet.worker(2);
     index.apply(third, 0, batch(announcer.stored(PROMPT)));
@@ -420,7 +425,30 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void timesOfWhatOthersBroughtDoNotMakeEnginesSeemFast() {
+  void blocksRemovedBetweenChoiceAndPlacementAreEvictedAndNoWorkerIsGone() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+    load(third);
+    Policy cost = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.random);
+    Policy removedThen =
+        pool -> {
+          Picker picker = cost.picker(pool);
+          return (request, now) -> {
+            Worker picked = picker.pick(request, now);
+            index.apply(third, 0, batch(announcer.removed(PROMPT, 0, KvTier.DEVICE)));
+            return picked;
+          };
+        };
+
+    Lease lease = placed(engine(learner, removedThen), asking(PROMPT));
+    assertThat(lease.worker()).isNotSameAs(third);
+    answer(lease, 100, new Usage(3201, 0, 10));
+    assertLost(CacheMiss.EVICTED, 3200);
+  }
+
+  @Test
+  void cachedPromptsOfOthersDoNotMakeEnginesSeemFast() {
     live();
     Worker third = fleet.worker(2);
     for (int i = 0; i < 200; i++) {
@@ -437,7 +465,7 @@ class AnnouncedCachesTest {
   }
 
   @Test
-  void whatIsAnnouncedToBeEvictedIsWorkAgain() {
+  void blocksWithAnEvictionEventAreWorkAgain() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));
     Worker home = served(asking(PROMPT));
@@ -454,45 +482,45 @@ class AnnouncedCachesTest {
   }
 
   /** Returns the cached part of a text on its worker, after an announced event there. */
-  private int heldOfTextAfter(Consumer<Worker> event) {
+  private int cachedOfTextAfter(Consumer<Worker> event) {
     PrefixBlocks text = Prompt.text(1, 200);
     Worker home = served(asking(text));
-    assertThat(heldOf(asking(text))).isPositive();
+    assertThat(cachedOf(asking(text))).isPositive();
     index.live(home, 0, true);
     event.accept(home);
-    return heldOf(asking(text));
+    return cachedOf(asking(text));
   }
 
   @Test
   void cacheThatIsSaidToBeEmptyHoldsNoTextEither() {
-    assertThat(heldOfTextAfter(home -> index.apply(home, 0, batch(new KvEvent.Cleared()))))
+    assertThat(cachedOfTextAfter(home -> index.apply(home, 0, batch(new KvEvent.Cleared()))))
         .isZero();
   }
 
   @Test
-  void engineThatIsHeardToHaveStartedAnewHoldsNothing() {
-    assertThat(heldOfTextAfter(home -> index.restarted(home, 0, fleet.now()))).isZero();
+  void restartedEngineHasAnEmptyCache() {
+    assertThat(cachedOfTextAfter(home -> index.restarted(home, 0, fleet.now()))).isZero();
   }
 
   @Test
-  void engineOfWhichSomethingWasMissedMayHoldWhatItHeld() {
-    assertThat(heldOfTextAfter(home -> index.reset(home, 0, Cause.MISSED))).isPositive();
+  void engineWithMissedEventsKeepsItsCachedPrompts() {
+    assertThat(cachedOfTextAfter(home -> index.reset(home, 0, Cause.MISSED))).isPositive();
   }
 
   @Test
-  void whatWasPlacedBeforeARestartThatIsHeardIsNotHeld() {
+  void placementsBeforeAnObservedRestartAreNotCached() {
     live();
     Worker home = served(asking(PROMPT));
     index.apply(home, 0, batch(announcer.stored(PROMPT)));
     fleet.clock.advance(Duration.ofSeconds(1));
     index.restarted(home, 0, fleet.now());
 
-    assertThat(heldOf(asking(PROMPT))).isZero();
+    assertThat(cachedOf(asking(PROMPT))).isZero();
   }
 
   /** Idle ranks announce the same restart minutes later. */
   @Test
-  void whatIsPlacedBeforeARestartIsHeardOfIsHeld() {
+  void placementsBeforeTheReportOfARestartAreCached() {
     PrefixBlocks old = Prompt.text(1, 200);
     PrefixBlocks fresh = Prompt.text(2, 200);
     Worker home = served(asking(old));
@@ -502,13 +530,13 @@ class AnnouncedCachesTest {
     long broke = fleet.now();
     fleet.clock.advance(Duration.ofSeconds(1));
     served(asking(fresh));
-    int held = heldOf(asking(fresh));
-    assertThat(held).isPositive();
+    int cached = cachedOf(asking(fresh));
+    assertThat(cached).isPositive();
     for (int rank = 0; rank < 2; rank++) {
       index.restarted(home, rank, broke);
-      assertThat(heldOf(asking(fresh))).as("after rank %d", rank).isEqualTo(held);
+      assertThat(cachedOf(asking(fresh))).as("after rank %d", rank).isEqualTo(cached);
       fleet.clock.advance(Duration.ofMinutes(3));
     }
-    assertThat(heldOf(asking(old))).isZero();
+    assertThat(cachedOf(asking(old))).isZero();
   }
 }

@@ -74,7 +74,7 @@ class CacheMemoryTest {
   }
 
   @Test
-  void whoJoinsWhenAllMemoryIsUsedKeepsItsPrompts() {
+  void aWorkerThatJoinsAtFullMemoryKeepsItsPrompts() {
     Worker first = fleet.worker(0);
     learner.adopt(fleet.pool());
     serve(first, 10_000);
@@ -103,7 +103,7 @@ class CacheMemoryTest {
   }
 
   @Test
-  void memoryOfWhoLeavesIsForTheOthers() {
+  void theMemoryOfALeavingWorkerIsForTheOthers() {
     Worker first = fleet.worker(0);
     Worker second = join();
     serve(second, 10_000);
@@ -118,7 +118,7 @@ class CacheMemoryTest {
 
   /** Prompts in flight keep their memory; ended ones give all of it back. */
   @Test
-  void boundHoldsWhateverIsInFlight() {
+  void theBoundHoldsAtAnyLoad() {
     SplittableRandom random = new SplittableRandom(3);
     List<Worker> workers = new ArrayList<>(List.of(fleet.worker(0)));
     List<RoutingRequest> requests = new ArrayList<>();

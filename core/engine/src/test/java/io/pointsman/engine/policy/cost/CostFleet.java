@@ -41,7 +41,7 @@ public final class CostFleet implements EngineListener {
         new RoutingEngine(
             fleet.fleet, setup, EngineSettings.DEFAULTS, this, fleet.clock::nanos, fleet.random);
     insight = requireNonNull(setup.insight(), "insight");
-    lost = insight.lostHits();
+    lost = insight.cacheMisses();
   }
 
   public static RoutingRequest request(PrefixBlocks prompt) {

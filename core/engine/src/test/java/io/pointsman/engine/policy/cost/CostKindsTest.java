@@ -78,7 +78,7 @@ class CostKindsTest {
   }
 
   @Test
-  void whatWasLearnedIsKeptWhenWorkersTellWhatTheyServe() {
+  void learnedValuesStayWhenWorkersReportTheirModels() {
     Worker first = worker("a");
     Worker second = worker("b");
     learn(kind(first));
@@ -105,9 +105,9 @@ class CostKindsTest {
   }
 
   @Test
-  void kindsStayApartHoweverOftenModelsChange() {
+  void kindsStayApartAfterManyModelChanges() {
     Worker steady = worker("steady", "m");
-    Worker untold = worker("untold");
+    Worker unlisted = worker("unlisted");
     Worker decode =
         fleet.add(
             new WorkerSpec(
@@ -120,7 +120,7 @@ class CostKindsTest {
     }
 
     List<PoolModel> kinds = new ArrayList<>();
-    for (Worker each : List.of(steady, untold, decode, changing)) {
+    for (Worker each : List.of(steady, unlisted, decode, changing)) {
       kinds.add(kind(each));
     }
     assertThat(kinds).doesNotHaveDuplicates();
@@ -147,7 +147,7 @@ class CostKindsTest {
   }
 
   @Test
-  void workersThatTellInATurnOfTheirOwnJoinTheirKind() {
+  void workersThatReportLaterJoinTheirKind() {
     Worker worker = worker("a");
     WorkerModel model = learner.adopt(fleet.pool())[0];
     learn(model.kind().pool());

@@ -39,11 +39,11 @@ class CostOnOtherPlanesTest {
     return new Choices(of.engine, ExternalLeaseSettings.DEFAULTS, of.fleet::now, of.fleet.random);
   }
 
-  private static String held(Choices choices, RoutingRequest request) {
-    if (choices.choose(request, TTL) instanceof Choice.Leased held) {
-      return held.lease();
+  private static String leased(Choices choices, RoutingRequest request) {
+    if (choices.choose(request, TTL) instanceof Choice.Leased leased) {
+      return leased.lease();
     }
-    throw new AssertionError("not held");
+    throw new AssertionError("no lease");
   }
 
   private static EndReport after(Duration ttft) {
@@ -80,82 +80,82 @@ class CostOnOtherPlanesTest {
     lease.succeeded();
   }
 
-  private static void toldAtOnce(CostFleet on, Choices choices, int round) {
-    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+  private static void atOnce(CostFleet on, Choices choices, int round) {
+    String lease = leased(choices, request(Prompt.of(round, BLOCKS)));
     on.fleet.clock.advance(FIRST_TOKEN);
     choices.firstToken(lease);
     on.fleet.clock.advance(Duration.ofSeconds(4));
     choices.settle(lease, Outcome.SUCCEEDED, EndReport.NONE);
   }
 
-  private static void toldAtTheEnd(CostFleet on, Choices choices, int round) {
-    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+  private static void atTheEnd(CostFleet on, Choices choices, int round) {
+    String lease = leased(choices, request(Prompt.of(round, BLOCKS)));
     on.fleet.clock.advance(FIRST_TOKEN.plusSeconds(4));
     choices.settle(lease, Outcome.SUCCEEDED, after(FIRST_TOKEN));
   }
 
-  private static void untold(CostFleet on, Choices choices, int round) {
-    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+  private static void unreported(CostFleet on, Choices choices, int round) {
+    String lease = leased(choices, request(Prompt.of(round, BLOCKS)));
     on.fleet.clock.advance(FIRST_TOKEN.plusSeconds(4));
     choices.settle(lease, Outcome.SUCCEEDED, EndReport.NONE);
   }
 
   @Test
-  void firstTokensTeachTheSameWhoeverTellsOfThemAndWhen() {
+  void firstTokensTeachTheSameFromAnyReporterAtAnyTime() {
     double known = learned(CostOnOtherPlanesTest::builtIn);
 
     assertThat(known).isBetween(600.0, 800.0);
-    assertThat(learned(CostOnOtherPlanesTest::toldAtOnce)).isEqualTo(known, SAME);
-    assertThat(learned(CostOnOtherPlanesTest::toldAtTheEnd)).isEqualTo(known, SAME);
-    assertThat(learned(CostOnOtherPlanesTest::untold)).isLessThan(0.8 * known);
+    assertThat(learned(CostOnOtherPlanesTest::atOnce)).isEqualTo(known, SAME);
+    assertThat(learned(CostOnOtherPlanesTest::atTheEnd)).isEqualTo(known, SAME);
+    assertThat(learned(CostOnOtherPlanesTest::unreported)).isLessThan(0.8 * known);
   }
 
   /**
    * One to four requests at a time, computed one after the other. The last one ends first and is
    * reported then.
    */
-  private static void crowd(CostFleet on, Choices choices, int round, boolean told) {
+  private static void burst(CostFleet on, Choices choices, int round, boolean byPlane) {
     int size = 1 + round % 4;
     List<String> leases = new ArrayList<>();
-    List<Lease> heard = new ArrayList<>();
+    List<Lease> direct = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       PrefixBlocks prompt = Prompt.of(4L * round + i, BLOCKS);
-      if (told) {
-        leases.add(held(choices, request(prompt)));
+      if (byPlane) {
+        leases.add(leased(choices, request(prompt)));
       } else {
-        heard.add(on.place(prompt));
+        direct.add(on.place(prompt));
       }
     }
     for (int i = 0; i < size; i++) {
       on.fleet.clock.advance(FIRST_TOKEN);
-      if (!told) {
-        heard.get(i).firstToken();
+      if (!byPlane) {
+        direct.get(i).firstToken();
       }
     }
     for (int i = size - 1; i >= 0; i--) {
       on.fleet.clock.advance(Duration.ofSeconds(1));
-      if (told) {
+      if (byPlane) {
         choices.settle(leases.get(i), Outcome.SUCCEEDED, after(FIRST_TOKEN.multipliedBy(i + 1)));
       } else {
-        heard.get(i).succeeded();
+        direct.get(i).succeeded();
       }
     }
   }
 
   @Test
-  void firstTokensThatAreToldOutOfOrderDoNotMislead() {
-    double known = learned((on, choices, round) -> crowd(on, choices, round, false));
+  void firstTokensReportedOutOfOrderDoNotMislead() {
+    double known = learned((on, choices, round) -> burst(on, choices, round, false));
 
-    assertThat(learned((on, choices, round) -> crowd(on, choices, round, true)))
+    assertThat(learned((on, choices, round) -> burst(on, choices, round, true)))
         .isBetween(0.75 * known, 1.25 * known);
   }
 
   @Test
   void firstTokenThatNobodyExpectedCountsOnce() {
-    String early = held(choices, request(Prompt.of(1, 4000)));
+    String early = leased(choices, request(Prompt.of(1, 4000)));
     choices.firstToken(early);
     choices.firstToken(early);
-    held(choices, request(Prompt.of(2, 4000)));
+    leased(choices, request(Prompt.of(2, 4000)));
     RoutingRequest next = request(Prompt.of(3, 10));
     fleet.place(next);
 
@@ -164,8 +164,8 @@ class CostOnOtherPlanesTest {
   }
 
   @Test
-  void aFirstTokenIsNeverLaterThanItWasTold() {
-    String lease = held(choices, request(Prompt.of(1, BLOCKS)));
+  void aFirstTokenIsNeverLaterThanItsReport() {
+    String lease = leased(choices, request(Prompt.of(1, BLOCKS)));
     fleet.fleet.clock.advance(Duration.ofMillis(100));
 
     LeaseResult answer = choices.settle(lease, Outcome.SUCCEEDED, after(Duration.ofHours(3)));
@@ -175,19 +175,19 @@ class CostOnOtherPlanesTest {
   }
 
   /** Most blocks of a prompt that any worker has. */
-  private static int held(CostFleet of, PrefixBlocks prompt) {
+  private static int cached(CostFleet of, PrefixBlocks prompt) {
     RoutingRequest again = request(prompt);
     of.place(again).ignored();
     return again.result().knownBlocks();
   }
 
   /** A prompt placed by an external proxy, until {@code end} reports its end. */
-  private int heldAfter(Consumer<String> end) {
+  private int cachedAfter(Consumer<String> end) {
     PrefixBlocks prompt = Prompt.of(1, BLOCKS);
-    String lease = held(choices, request(prompt));
+    String lease = leased(choices, request(prompt));
     end.accept(lease);
     assertThat(fleet.inFlight()).isZero();
-    return held(fleet, prompt);
+    return cached(fleet, prompt);
   }
 
   private void pass(Duration time) {
@@ -195,35 +195,35 @@ class CostOnOtherPlanesTest {
   }
 
   @Test
-  void aPromptThatIsSentByAnotherWayIsHeldFromThenOn() {
+  void aPromptSentByAnotherPlaneCountsAsCached() {
     CostFleet four = new CostFleet(4, CostSettings.DEFAULTS);
     Choice first = choices(four).point(request(Prompt.of(1, BLOCKS)));
     four.fleet.clock.advance(Duration.ofMinutes(1));
 
     assertThat(four.inFlight()).isZero();
-    assertThat(held(four, Prompt.of(1, BLOCKS))).isEqualTo(BLOCKS);
+    assertThat(cached(four, Prompt.of(1, BLOCKS))).isEqualTo(BLOCKS);
     for (int i = 0; i < 8; i++) {
       RoutingRequest next = request(Prompt.of(1, BLOCKS, 10 + i, 4));
       assertThat(choices(four).point(next)).isEqualTo(first);
     }
-    assertThat(held(four, Prompt.of(2, BLOCKS))).isZero();
+    assertThat(cached(four, Prompt.of(2, BLOCKS))).isZero();
   }
 
   @Test
   void anExpiredLeaseLeavesNeitherLoadNorPromptBehind() {
-    int held =
-        heldAfter(
+    int cached =
+        cachedAfter(
             lease -> {
               pass(TTL);
               assertThat(choices.expireDue()).isEqualTo(1);
             });
-    assertThat(held).isZero();
+    assertThat(cached).isZero();
     assertThat(expected(fleet)).isEqualTo(expected(new CostFleet(1, CostSettings.DEFAULTS)), SAME);
   }
 
   @Test
   void aPromptThatWasGivenUpCountsNotAsEvicted() {
-    heldAfter(
+    cachedAfter(
         lease -> {
           pass(TTL);
           choices.expireDue();
@@ -236,21 +236,21 @@ class CostOnOtherPlanesTest {
 
   @Test
   void aPromptWhoseFirstTokenCameOutlivesItsLease() {
-    int held =
-        heldAfter(
+    int cached =
+        cachedAfter(
             lease -> {
               choices.firstToken(lease);
               pass(TTL);
               choices.expireDue();
             });
-    assertThat(held).isEqualTo(BLOCKS);
+    assertThat(cached).isEqualTo(BLOCKS);
   }
 
   @Test
-  void ofAnIgnoredRequestStandsWhatWasComputedUntilThen() {
-    assertThat(heldAfter(lease -> settle(lease, Outcome.IGNORED))).isZero();
+  void theComputedPartOfAnIgnoredRequestCounts() {
+    assertThat(cachedAfter(lease -> settle(lease, Outcome.IGNORED))).isZero();
     int late =
-        heldAfter(
+        cachedAfter(
             lease -> {
               pass(Duration.ofSeconds(5));
               settle(lease, Outcome.IGNORED);
@@ -262,19 +262,19 @@ class CostOnOtherPlanesTest {
   void ofAnIgnoredRequestThatWasCountedThePromptStands() {
     TokenCounts counts = new TokenCounts(16 * BLOCKS, TokenCounts.NOT_REPORTED, 3);
 
-    assertThat(heldAfter(lease -> choices.settle(lease, Outcome.IGNORED, counts)))
+    assertThat(cachedAfter(lease -> choices.settle(lease, Outcome.IGNORED, counts)))
         .isEqualTo(BLOCKS);
   }
 
   @Test
   void anErrorOfTheClientsHasComputedNothingHoweverLateItComes() {
-    int held =
-        heldAfter(
+    int cached =
+        cachedAfter(
             lease -> {
               pass(Duration.ofSeconds(5));
               settle(lease, Outcome.REFUSED);
             });
-    assertThat(held).isZero();
+    assertThat(cached).isZero();
     assertThat(fleet.lost.promptTokens()).isZero();
   }
 
@@ -287,7 +287,7 @@ class CostOnOtherPlanesTest {
     CostFleet eight = new CostFleet(8, CostSettings.DEFAULTS);
     Choices plane = choices(eight);
     for (int i = 0; i < 1000; i++) {
-      held(plane, request(Prompt.of(i, BLOCKS)));
+      leased(plane, request(Prompt.of(i, BLOCKS)));
     }
     assertThat(eight.inFlight()).isEqualTo(1000);
     eight.fleet.clock.advance(TTL.minusNanos(1));
@@ -297,7 +297,7 @@ class CostOnOtherPlanesTest {
     assertThat(plane.expireDue()).isEqualTo(1000);
     assertThat(eight.inFlight()).isZero();
     for (int i = 0; i < 1000; i++) {
-      assertThat(held(eight, Prompt.of(i, BLOCKS))).isZero();
+      assertThat(cached(eight, Prompt.of(i, BLOCKS))).isZero();
     }
     assertThat(expected(eight)).isEqualTo(expected(new CostFleet(8, CostSettings.DEFAULTS)), SAME);
   }

@@ -10,6 +10,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -52,7 +53,7 @@ class CostPolicyTest {
 
   private record FaultsAreErrors() implements EngineListener {
     @Override
-    public void routed(RoutingRequest request, Lease lease) {
+    public void routed(RoutingRequest request, LeaseView lease) {
       assertThat(request.result().reason()).isEqualTo(PickReason.LEAST_COST);
     }
 
@@ -104,7 +105,7 @@ class CostPolicyTest {
   }
 
   @Test
-  void notesSayHowMuchIsHeld() {
+  void notesShowTheCachedPart() {
     served(Prompt.of(1, 20));
     RoutingRequest next = request(Prompt.of(1, 20, 2, 4));
     engine.decide(next);
@@ -245,7 +246,7 @@ class CostPolicyTest {
   }
 
   @Test
-  void promptOfTextIsMeasuredByWhatEnginesCount() {
+  void textPromptsAreMeasuredByTheCountsOfEngines() {
     CostLearner learner = new CostLearner(CostSettings.DEFAULTS, fleet.clock::nanos, 16_384);
     PoolModel pool = learner.adopt(fleet.pool())[0].kind().pool();
     assertThat(pool.tokens(Prompt.text(1, 50))).isEqualTo(800);
@@ -327,9 +328,9 @@ class CostPolicyTest {
   }
 
   @Test
-  void nothingWaitsForPromptsOfWhichNothingIsHeardOnceTheyAreDue() {
+  void nothingWaitsForUnreportedPromptsAfterTheyAreDue() {
     for (int i = 0; i < 8; i++) {
-      engine.decide(unheard(Prompt.of(i, 1000)));
+      engine.decide(unreported(Prompt.of(i, 1000)));
     }
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
 
@@ -339,7 +340,7 @@ class CostPolicyTest {
 
   /** Engines that answer in one piece although a stream was requested. */
   @Test
-  void nothingWaitsForPromptsOfEnginesThatTellNoFirstTokensOnceTheyAreDue() {
+  void nothingWaitsForDuePromptsOfEnginesWithoutReportedFirstTokens() {
     List<Lease> whole = new ArrayList<>();
     for (int i = 30; i < 38; i++) {
       whole.add(place(Prompt.of(i, 1000)));
@@ -359,7 +360,7 @@ class CostPolicyTest {
     streams.forEach(CostPolicyTest::answer);
     assertThat(streams.stream().map(Lease::worker).distinct()).hasSize(4);
     hang();
-    assertThat(waitOf(Prompt.of(9, 1000))).as("they tell them again").isGreaterThan(100);
+    assertThat(waitOf(Prompt.of(9, 1000))).as("they report them again").isGreaterThan(100);
   }
 
   private static void answerInOnePiece(Lease lease) {
@@ -392,7 +393,7 @@ class CostPolicyTest {
 
   /** A request with beam search among streams. */
   @Test
-  void promptThatTellsNothingIsComputedOnceOneBehindItIs() {
+  void unreportedPromptIsComputedOnceALaterOneIs() {
     CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
     two.place(Prompt.of(1, 1000));
     two.place(Prompt.of(2, 1000));
@@ -430,22 +431,22 @@ class CostPolicyTest {
     assertThat(avoidsTheOneThatHangs(2000)).as("more than a step").isTrue();
   }
 
-  private static RoutingRequest unheard(PrefixBlocks prompt) {
+  private static RoutingRequest unreported(PrefixBlocks prompt) {
     return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).stream(false).build();
   }
 
   @Test
-  void requestWaitsForMemoryOnlyWhereEnginesTellHowMuchTheyHave() {
+  void requestWaitsForMemoryOnlyOnEnginesWithAReportedCapacity() {
     fill(engine);
     assertThat(waitOf(Prompt.of(9, 10_000))).isZero();
 
     for (int i = 0; i < 4; i++) {
       fleet.worker(i).learnKvTokens(400_000);
     }
-    RoutingEngine told = engine(CostSettings.DEFAULTS);
-    fill(told);
-    assertThat(waitOf(told, Prompt.of(9, 10_000))).isGreaterThan(100);
-    assertThat(waitOf(told, Prompt.of(9, 100))).isZero();
+    RoutingEngine withCapacity = engine(CostSettings.DEFAULTS);
+    fill(withCapacity);
+    assertThat(waitOf(withCapacity, Prompt.of(9, 10_000))).isGreaterThan(100);
+    assertThat(waitOf(withCapacity, Prompt.of(9, 100))).isZero();
   }
 
   private void fill(RoutingEngine on) {
@@ -461,7 +462,7 @@ class CostPolicyTest {
   }
 
   /** Parallel requests, each with its whole answer after a time in milliseconds. */
-  private void crowd(int size, long millis) {
+  private void burst(int size, long millis) {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       PrefixBlocks prompt = Prompt.of(fresh++, 32);
@@ -477,9 +478,9 @@ class CostPolicyTest {
     fleet.clock.advance(Duration.ofMillis(1));
   }
 
-  private double waitInACrowd(int rounds, long millis) {
+  private double waitInABurst(int rounds, long millis) {
     for (int i = 0; i < rounds; i++) {
-      crowd(64, millis);
+      burst(64, millis);
     }
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 80; i++) {
@@ -492,14 +493,14 @@ class CostPolicyTest {
 
   @Test
   void wholeAnswersTeachThatWorkersAreFasterThanThought() {
-    assertThat(waitInACrowd(0, 2)).as("at first").isGreaterThan(100);
-    assertThat(waitInACrowd(50, 2)).isLessThan(20);
+    assertThat(waitInABurst(0, 2)).as("at first").isGreaterThan(100);
+    assertThat(waitInABurst(50, 2)).isLessThan(20);
   }
 
   @Test
   void wholeAnswersTeachWhileNoWorkerIsEverGivenTwoRequests() {
     for (int i = 0; i < 200; i++) {
-      crowd(4, 1);
+      burst(4, 1);
     }
     for (int i = 0; i < 4; i++) {
       place(Prompt.of(fresh++, 32));
@@ -510,7 +511,7 @@ class CostPolicyTest {
   @Test
   void ofWorkersThatAreEquallyFastTheOneThatHoldsMostIsChosen() {
     for (int i = 0; i < 50; i++) {
-      crowd(64, 2);
+      burst(64, 2);
     }
     PrefixBlocks prompt = Prompt.of(fresh++, 32);
     Lease first = place(prompt);
@@ -526,9 +527,9 @@ class CostPolicyTest {
 
   @Test
   void wholeAnswersThatComeLateTeachNothing() {
-    double before = waitInACrowd(0, 0);
+    double before = waitInABurst(0, 0);
 
-    assertThat(waitInACrowd(50, 60_000)).isEqualTo(before);
+    assertThat(waitInABurst(50, 60_000)).isEqualTo(before);
   }
 
   /** Prediction for one prompt, after many that came behind a long one. */
@@ -565,13 +566,13 @@ class CostPolicyTest {
 
   @Test
   void answersThatCountNoPromptTeachNothing() {
-    double before = waitInACrowd(0, 0);
+    double before = waitInABurst(0, 0);
     for (int i = 0; i < 200; i++) {
       Lease lease = place(Prompt.of(fresh++, 32));
       fleet.clock.advance(Duration.ofMillis(1));
       lease.succeeded();
     }
-    assertThat(waitInACrowd(0, 0)).isEqualTo(before);
+    assertThat(waitInABurst(0, 0)).isEqualTo(before);
   }
 
   @Test
@@ -584,7 +585,7 @@ class CostPolicyTest {
 
   @Test
   void errorsTeachNothing() {
-    double before = waitInACrowd(0, 0);
+    double before = waitInABurst(0, 0);
     for (int i = 0; i < 50; i++) {
       Lease lease = place(Prompt.of(fresh++, 32));
       fleet.clock.advance(Duration.ofMillis(1));
@@ -593,12 +594,12 @@ class CostPolicyTest {
       fleet.clock.advance(Duration.ofMillis(1));
       refused.refused();
     }
-    assertThat(waitInACrowd(0, 0)).isEqualTo(before);
+    assertThat(waitInABurst(0, 0)).isEqualTo(before);
   }
 
   private final PoolModel pool = new PoolModel(8192, 0.2, 400_000, null);
   private final KindModel kind =
-      new KindModel(new Kind(Role.REGULAR, Set.of()), pool, new KindCache());
+      new KindModel(new WorkerKind(Role.REGULAR, Set.of()), pool, new KindCache());
 
   private WorkerState state(PrefillState prefill, int decoding) {
     return new WorkerState(kind, prefill, 1, decoding, 0, 400_000, true, 1, 10, false);
@@ -637,8 +638,8 @@ class CostPolicyTest {
     double free =
         new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(state(NO_PREFILL, 0), 0);
     WorkerState decodes = new WorkerState(kind, NO_PREFILL, 1, 8, 0.5, 400_000, true, 1, 10, false);
-    double crowded = new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(decodes, 0);
+    double busy = new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(decodes, 0);
 
-    assertThat(crowded).isGreaterThan(free + 20);
+    assertThat(busy).isGreaterThan(free + 20);
   }
 }

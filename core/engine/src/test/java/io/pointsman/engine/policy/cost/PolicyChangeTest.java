@@ -9,6 +9,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
@@ -108,12 +109,12 @@ class PolicyChangeTest {
     private int departures;
 
     @Override
-    public void placed(RoutingRequest request, Lease lease) {
+    public void placed(RoutingRequest request, LeaseView lease) {
       placed++;
     }
 
     @Override
-    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
       ended++;
     }
 

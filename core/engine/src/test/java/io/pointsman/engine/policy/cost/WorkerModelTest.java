@@ -35,7 +35,7 @@ class WorkerModelTest {
             new KvKnowledge(announced, TokenKeys.NONE),
             KvCredits.DEFAULTS);
     PoolModel pool = new PoolModel(8192, 0.2, 400_000, null);
-    KindModel kind = new KindModel(Kind.of(fleet.worker(0)), pool, new KindCache());
+    KindModel kind = new KindModel(WorkerKind.of(fleet.worker(0)), pool, new KindCache());
     return new WorkerModel(
         fleet.worker(0), kind, caches, PlacementObserver.NONE, 10_000_000, fleet.now());
   }
@@ -77,7 +77,7 @@ class WorkerModelTest {
   }
 
   @Test
-  void indexHasWhatTheModelOfTheCacheHasRoomFor() {
+  void theIndexMatchesTheCapacityOfTheCacheModel() {
     PrefixBlocks prompt = Prompt.of(1, 40_000);
     int whole = BlockScale.of(prompt).coarse().count();
     assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
@@ -107,7 +107,7 @@ class WorkerModelTest {
   }
 
   @Test
-  void siblingsHaveToComputeWhatTheyShareWithOneThatIsGivenUp() {
+  void siblingsComputeTheSharedPartOfAnAbortedPrompt() {
     WorkerModel model = model(1 << 20);
     Lease first = placed(model, Prompt.of(1, 1024));
     placed(model, Prompt.of(1, 256, 2, 64));
@@ -120,7 +120,7 @@ class WorkerModelTest {
   }
 
   @Test
-  void whatAThirdOneHasLeftNobodyHasToCompute() {
+  void nobodyComputesTheRestOfAThirdRequest() {
     WorkerModel model = model(1 << 20);
     Lease first = placed(model, Prompt.of(1, 1000));
     model.ended(placed(model, Prompt.of(1, 256)), Outcome.SUCCEEDED, fleet.now());

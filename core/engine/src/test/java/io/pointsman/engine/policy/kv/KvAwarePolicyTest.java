@@ -13,6 +13,7 @@ import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
@@ -79,7 +80,7 @@ class KvAwarePolicyTest {
     EngineListener listener =
         new EngineListener() {
           @Override
-          public void routed(RoutingRequest request, Lease lease) {
+          public void routed(RoutingRequest request, LeaseView lease) {
             lastReason = request.result().reason();
             lastBlocks = request.result().matchedBlocks();
             lastLookup = request.result().lookup();
@@ -273,7 +274,7 @@ class KvAwarePolicyTest {
   }
 
   /** Prompt blocks that a worker is expected to hold, queried by a request that ends at once. */
-  private int heldOn(Worker worker, RoutingRequest request) {
+  private int cachedOn(Worker worker, RoutingRequest request) {
     fleet.pool().workers().forEach(each -> each.drain(each != worker));
     serve(request);
     fleet.pool().workers().forEach(each -> each.drain(false));
@@ -281,7 +282,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void placedPromptCountsAsHeldBeforeItsEvent() {
+  void placedPromptCountsAsCachedBeforeItsEvent() {
     Worker home = place(asking(PROMPT)).worker();
     for (Worker worker : fleet.pool().workers()) {
       fleet.load(worker, worker == home ? 0 : 2);
@@ -292,20 +293,20 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void waitingPromptCountsAsHeldUntilItsEventIsDue() {
+  void waitingPromptCountsAsCachedUntilItsEventIsDue() {
     fleet.clock.advance(Duration.ofMinutes(1));
     Lease waiting = place(asking(PROMPT));
     fleet.clock.advance(Duration.ofSeconds(90));
     Worker home = waiting.worker();
-    assertThat(heldOn(home, asking(Arrays.copyOf(PROMPT, 64)))).isEqualTo(4);
+    assertThat(cachedOn(home, asking(Arrays.copyOf(PROMPT, 64)))).isEqualTo(4);
 
     waiting.firstToken();
     fleet.clock.advance(Duration.ofSeconds(17));
-    assertThat(heldOn(home, asking(Arrays.copyOf(PROMPT, 112)))).as("never announced").isZero();
+    assertThat(cachedOn(home, asking(Arrays.copyOf(PROMPT, 112)))).as("never announced").isZero();
   }
 
   @Test
-  void waitingPromptsCountAsHeldAfterAClearEvent() {
+  void waitingPromptsCountAsCachedAfterAClearEvent() {
     Worker home = serve(asking(prompt(2, 129)));
     fleet.clock.advance(Duration.ofSeconds(5));
     fleet.pool().workers().forEach(each -> each.drain(each != home));
@@ -313,8 +314,8 @@ class KvAwarePolicyTest {
     fleet.clock.advance(Duration.ofSeconds(3));
     index.apply(home, 0, batch(new KvEvent.Cleared()));
 
-    assertThat(heldOn(home, asking(PROMPT))).isEqualTo(9);
-    assertThat(heldOn(home, asking(prompt(2, 129)))).isZero();
+    assertThat(cachedOn(home, asking(PROMPT))).isEqualTo(9);
+    assertThat(cachedOn(home, asking(prompt(2, 129)))).isZero();
   }
 
   @Test
@@ -322,7 +323,7 @@ class KvAwarePolicyTest {
     fleet.clock.advance(Duration.ofMinutes(1));
     Worker home = place(asking(PROMPT)).worker();
     fleet.clock.advance(Duration.ofSeconds(122));
-    assertThat(heldOn(home, asking(PROMPT))).isZero();
+    assertThat(cachedOn(home, asking(PROMPT))).isZero();
   }
 
   @Test
@@ -333,11 +334,11 @@ class KvAwarePolicyTest {
     fleet.clock.advance(Duration.ofMinutes(1));
     texts.put(text.prefix(), TokenIds.key(0, PROMPT, 32, 1000));
     announce(home, Arrays.copyOf(PROMPT, 16));
-    assertThat(heldOn(home, asking(text.prefix()))).isZero();
+    assertThat(cachedOn(home, asking(text.prefix()))).isZero();
 
     fleet.clock.advance(Duration.ofMinutes(1));
     announce(home, Arrays.copyOf(PROMPT, 32));
-    assertThat(heldOn(home, asking(text.prefix()))).isEqualTo(text.prefix().count());
+    assertThat(cachedOn(home, asking(text.prefix()))).isEqualTo(text.prefix().count());
   }
 
   @Test
@@ -401,7 +402,7 @@ class KvAwarePolicyTest {
         .build();
   }
 
-  /** For a crowd only the last use by any of its workers is known. */
+  /** For a holder bitmap only the last use by any of its workers is known. */
   @Test
   void unannouncedCacheHitsMakePlacementsCountDespiteOtherHolders() {
     for (int i = 3; i < 8; i++) {
@@ -431,7 +432,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void placementsBeforeARestartAreNotHeldDespiteMissedEvents() {
+  void placementsBeforeARestartAreNotCachedDespiteMissedEvents() {
     Worker home = serve(asking(PROMPT));
     missSomethingOf(home);
     index.restarted(home, 0, fleet.clock.nanos());

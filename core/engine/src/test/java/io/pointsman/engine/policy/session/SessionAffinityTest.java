@@ -11,6 +11,7 @@ import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.PickResult;
@@ -47,7 +48,7 @@ class SessionAffinityTest {
   private final EngineListener listener =
       new EngineListener() {
         @Override
-        public void routed(RoutingRequest request, Lease lease) {
+        public void routed(RoutingRequest request, LeaseView lease) {
           lastReason = request.result().reason();
           lastBlocks = request.result().matchedBlocks();
         }

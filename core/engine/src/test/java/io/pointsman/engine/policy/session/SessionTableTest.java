@@ -11,6 +11,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
@@ -45,7 +46,7 @@ class SessionTableTest {
     EngineListener listener =
         new EngineListener() {
           @Override
-          public void routed(RoutingRequest request, Lease lease) {
+          public void routed(RoutingRequest request, LeaseView lease) {
             lastReason = request.result().reason();
           }
 

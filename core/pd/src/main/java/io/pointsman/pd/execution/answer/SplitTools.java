@@ -21,7 +21,7 @@ public record SplitTools(
     TurnReader turns,
     BufferedBodies bodies) {
   /** Maximum size in bytes of the bodies that are kept to free blocks, per event loop. */
-  private static final long MOST_HELD_BYTES = 64L << 20;
+  private static final long MOST_RESERVED_BYTES = 64L << 20;
 
   /**
    * @param maxReplyBytes as in {@link StageSettings}
@@ -36,7 +36,7 @@ public record SplitTools(
         new FirstText(),
         new ChatText(),
         new TurnReader(),
-        new BufferedBodies(MOST_HELD_BYTES));
+        new BufferedBodies(MOST_RESERVED_BYTES));
   }
 
   /** Copy with readers for other limits. Both count the same buffered bodies. */

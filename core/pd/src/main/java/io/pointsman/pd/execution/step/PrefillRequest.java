@@ -20,6 +20,7 @@ import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.proxy.wire.SentKey;
 import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.event.EventKind;
 import io.pointsman.request.event.EventReader;
@@ -60,9 +61,11 @@ public final class PrefillRequest extends WorkerCall {
    * @param body the body
    * @param timeout maximum time to the end of the answer; zero for none
    * @param maxBytes maximum size in bytes of the answer
+   * @param key the key in the head
    */
   @SuppressWarnings("ArrayRecordComponent") // created, sent once, never compared
-  public record Message(byte[] head, EditedBody body, Duration timeout, int maxBytes) {}
+  public record Message(
+      byte[] head, EditedBody body, Duration timeout, int maxBytes, SentKey key) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(PrefillRequest.class);
 
@@ -217,6 +220,11 @@ public final class PrefillRequest extends WorkerCall {
       return NOT_BUFFERED;
     }
     return status < 500 ? message.maxBytes() : BufferedResponse.MOST_BYTES;
+  }
+
+  @Override
+  protected SentKey sentKey() {
+    return message.key();
   }
 
   private void letRequestGo() {

@@ -1,5 +1,6 @@
 package io.pointsman.pd.execution.step;
 
+import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
@@ -14,6 +15,7 @@ import io.pointsman.proxy.reply.StageErrors;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.retry.RetryPlan;
+import io.pointsman.proxy.telemetry.RequestEvent.ModelMissing;
 import io.pointsman.proxy.telemetry.RetryReason;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +46,9 @@ public final class PrefillRetries {
     this.state = state;
     this.listener = listener;
     this.served = served;
-    plan = new RetryPlan(state.server().retry(), state.server().backoff(), state.budget());
+    plan =
+        new RetryPlan(
+            state.server().live().retry(), state.server().live().backoff(), state.budget());
   }
 
   /** Records the start of a prefill. */
@@ -58,6 +62,13 @@ public final class PrefillRetries {
    * @return reason to try another worker; null if the error is the client's
    */
   public @Nullable RetryReason settle(PrefillRequest step, BufferedResponse error) {
+    String model = served.request().facts().model();
+    if (model != null && error.lacksModel(model)) {
+      state.server().listener().on(new ModelMissing(error.worker(), model));
+      step.lease().ignored();
+      listener.prefill(PrefillEnd.ERROR);
+      return RetryReason.NOT_THERE;
+    }
     return settle(listener, step, error);
   }
 
@@ -84,7 +95,7 @@ public final class PrefillRetries {
 
   /** Keeps the error of a prefill for the client, if nothing else succeeds. */
   public void keep(BufferedResponse error) {
-    plan.hold(error);
+    plan.buffer(error);
   }
 
   /** Records a prefill without an answer. */
@@ -129,7 +140,8 @@ public final class PrefillRetries {
   }
 
   private boolean repeat(RetryReason reason) {
-    boolean again = !exhausted() && plan.another(reason, state.now());
+    boolean possible = reason != RetryReason.NOT_THERE || plan.anotherWithoutModel();
+    boolean again = possible && !exhausted() && plan.another(reason, state.now());
     spent = !again;
     return again;
   }
@@ -168,18 +180,25 @@ public final class PrefillRetries {
     return taken;
   }
 
-  /** Sends the best available error to the client. */
-  public void giveUp() {
-    BufferedResponse buffered = plan.takeBuffered(false);
+  /**
+   * Sends the best available error to the client.
+   *
+   * @param rejection the error if there is no other one; null for that of the exchange
+   * @param someUntried true if a worker was not tried that may have the model
+   */
+  public void giveUp(Decision.@Nullable Rejected rejection, boolean someUntried) {
+    BufferedResponse buffered = plan.takeBuffered(someUntried);
     ProxyError error = plan.lastError();
     if (buffered != null) {
       served.end(
           new Ending.WorkerError(
-              buffered, buffered.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0));
+              buffered, buffered.rests() ? Math.max(1, plan.shortestRestSeconds(0)) : 0));
     } else if (error != null) {
-      boolean stage = state.server().headers().stageErrors();
+      boolean stage = state.server().live().headers().stageErrors();
       Reply reply = stage ? StageErrors.of(Role.PREFILL, error) : Reply.of(error, error.message());
       served.end(new Ending.RouterError(error, reply.retryAfter(0)));
+    } else if (rejection != null) {
+      served.end(new Ending.NoWorker(rejection));
     } else {
       served.end(new Ending.BestError());
     }

@@ -41,7 +41,7 @@ public final class ChaosReport {
   private static final int MOST_LOST = 2;
 
   /** Tolerance in descriptors, for the connections of health probes. */
-  private static final int OPEN_SLACK = 8;
+  static final int OPEN_SLACK = 8;
 
   /**
    * Creates the report of a run.

@@ -73,7 +73,7 @@ final class Child implements AutoCloseable {
   }
 
   /** Writes one line to the process's standard input. */
-  synchronized void tell(String line) throws IOException {
+  synchronized void send(String line) throws IOException {
     OutputStream in = process.getOutputStream();
     in.write((line + "\n").getBytes(StandardCharsets.UTF_8));
     in.flush();

@@ -33,7 +33,7 @@ public record Contender(
   /** Writes the configuration and creates the command line. */
   @FunctionalInterface
   public interface Launcher {
-    Launch launch(StartParameters place) throws IOException;
+    LaunchCommand launch(StartParameters place) throws IOException;
   }
 
   /**
@@ -41,14 +41,14 @@ public record Contender(
    *
    * @param environment variables added to those of this JVM
    */
-  public record Launch(List<String> command, Map<String, String> environment) {
-    public Launch {
+  public record LaunchCommand(List<String> command, Map<String, String> environment) {
+    public LaunchCommand {
       command = List.copyOf(command);
       environment = Map.copyOf(environment);
     }
 
-    static Launch of(List<String> command) {
-      return new Launch(command, Map.of());
+    static LaunchCommand of(List<String> command) {
+      return new LaunchCommand(command, Map.of());
     }
   }
 

@@ -1,6 +1,6 @@
 package io.pointsman.tool.bench.contender;
 
-import io.pointsman.tool.bench.contender.Contender.Launch;
+import io.pointsman.tool.bench.contender.Contender.LaunchCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -55,7 +55,7 @@ public final class ContenderProcess implements AutoCloseable {
       throws IOException {
     Path directory = Files.createTempDirectory("pointsman-bench");
     StartParameters place = StartParameters.of(workers, cores, streams, directory);
-    Launch launch = contender.launcher().launch(place);
+    LaunchCommand launch = contender.launcher().launch(place);
     long started = System.nanoTime();
     ChildProcess process =
         ChildProcess.start(launch.command(), launch.environment(), pinned, output(directory));

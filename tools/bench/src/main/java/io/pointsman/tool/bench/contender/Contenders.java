@@ -1,6 +1,6 @@
 package io.pointsman.tool.bench.contender;
 
-import io.pointsman.tool.bench.contender.Contender.Launch;
+import io.pointsman.tool.bench.contender.Contender.LaunchCommand;
 import io.pointsman.tool.bench.contender.Contender.Launcher;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -80,13 +80,13 @@ public final class Contenders {
     Launcher plain = pointsman(start, "cache_aware", Map.of()).launcher();
     Launcher launcher =
         place -> {
-          Launch launch = plain.launch(place);
+          LaunchCommand launch = plain.launch(place);
           Path keys = write(place, "keys.yaml", ProxyConfigs.keys(KEY));
           List<String> line = new ArrayList<>(launch.command());
           line.set(line.indexOf("--log-level") + 1, "info");
           line.addAll(List.of("--auth-keys-file", keys.toString()));
           line.addAll(more);
-          return new Launch(line, launch.environment());
+          return new LaunchCommand(line, launch.environment());
         };
     return new Contender(name, "read once, forwarded as it came", "", "", false, KEY, launcher);
   }
@@ -137,7 +137,7 @@ public final class Contenders {
           line.addAll(List.of("--host", "127.0.0.1", "--port", place.listen()));
           line.addAll(List.of("--metrics-port", place.metrics()));
           line.addAll(List.of("--workers", String.join(",", place.workers())));
-          return new Launch(line, environment);
+          return new LaunchCommand(line, environment);
         };
     return new Contender(
         "pointsman " + policy, "read once, forwarded as it came", "", "", false, launcher);
@@ -157,7 +157,7 @@ public final class Contenders {
             place -> {
               List<String> line = new ArrayList<>(router.launcher().launch(place).command());
               line.set(line.indexOf("--policy") + 1, policy);
-              return Launch.of(line);
+              return LaunchCommand.of(line);
             }));
   }
 
@@ -179,7 +179,7 @@ public final class Contenders {
           line.addAll(List.of("--policy", "cache_aware", "--log-level", "error"));
           line.add("--worker-urls");
           line.addAll(place.workers());
-          return Launch.of(line);
+          return LaunchCommand.of(line);
         };
     return new Contender(
         name,
@@ -201,7 +201,7 @@ public final class Contenders {
     Launcher launcher =
         place -> {
           Path config = write(place, "litellm.yaml", ProxyConfigs.litellm(place));
-          return new Launch(
+          return new LaunchCommand(
               List.of(
                   binary.toString(),
                   "--config",
@@ -234,7 +234,7 @@ public final class Contenders {
           line.addAll(List.of("--static-backends", String.join(",", place.workers())));
           line.addAll(List.of("--static-models", String.join(",", models)));
           line.addAll(List.of("--routing-logic", "prefixaware", "--log-level", "error"));
-          return Launch.of(line);
+          return LaunchCommand.of(line);
         };
     return new Contender(
         "production-stack",
@@ -251,7 +251,7 @@ public final class Contenders {
         List.of("-v"),
         place -> {
           Path config = write(place, "haproxy.cfg", ProxyConfigs.haproxy(place));
-          return Launch.of(List.of("haproxy", "-db", "-q", "-f", config.toString()));
+          return LaunchCommand.of(List.of("haproxy", "-db", "-q", "-f", config.toString()));
         });
   }
 
@@ -261,7 +261,7 @@ public final class Contenders {
         List.of("-v"),
         place -> {
           Path config = write(place, "nginx.conf", ProxyConfigs.nginx(place));
-          return Launch.of(
+          return LaunchCommand.of(
               List.of("nginx", "-p", place.directory().toString(), "-c", config.toString()));
         });
   }
@@ -275,7 +275,7 @@ public final class Contenders {
     Launcher launcher =
         place -> {
           Path config = write(place, "envoy.yaml", ProxyConfigs.envoy(place));
-          return Launch.of(
+          return LaunchCommand.of(
               List.of(
                   binary.toString(),
                   "-c",

@@ -1,6 +1,6 @@
 package io.pointsman.tool.bench.contender;
 
-import io.pointsman.tool.bench.contender.Contender.Launch;
+import io.pointsman.tool.bench.contender.Contender.LaunchCommand;
 import io.pointsman.tool.sim.FreePorts;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,8 +125,9 @@ public final class PlaneContenders {
         : filled.replaceFirst("\\s*body_filter_by_lua_block \\{[^}]*\\}", "");
   }
 
-  private static Launch launch(StartParameters place, String script, int router, String last) {
-    return Launch.of(
+  private static LaunchCommand launch(
+      StartParameters place, String script, int router, String last) {
+    return LaunchCommand.of(
         List.of(
             "/bin/sh",
             "-c",

@@ -22,7 +22,7 @@ final class ProxyConfigs {
 
   private ProxyConfigs() {}
 
-  /** A file with one key of a client, whose limits of every kind are never reached. */
+  /** A file with one key of a client. Its limits of every kind are never reached. */
   static String keys(String key) {
     return """
     keys:

@@ -58,16 +58,17 @@ public class Decide {
   public int workers;
 
   /**
-   * Prompt held by workers. FEW_HOLD: the next turn of one of 64 conversations; one worker holds
-   * 15/16 of it. ALL_HOLD: every worker holds 15/16 of it. MISS: no worker holds any of it.
+   * Share of the prompt that workers have cached. FEW: the next turn of one of 64 conversations;
+   * one worker holds 15/16 of it. ALL: every worker holds 15/16 of it. MISS: no worker holds any of
+   * it.
    */
-  @Param({"FEW_HOLD", "ALL_HOLD", "MISS"})
-  public Case held = Case.MISS;
+  @Param({"FEW", "ALL", "MISS"})
+  public Case cached = Case.MISS;
 
   /** Kinds of prompts. */
   public enum Case {
-    FEW_HOLD,
-    ALL_HOLD,
+    FEW,
+    ALL,
     MISS
   }
 
@@ -78,18 +79,18 @@ public class Decide {
   @Param({"cache_aware", "cost"})
   public String policy = "cache_aware";
 
-  private @Nullable Bed bed;
+  private @Nullable EngineFixture fixture;
 
   @Setup
   public void prepare() {
-    bed = new Bed(policy, workers, held, blocks);
+    fixture = new EngineFixture(policy, workers, cached, blocks);
   }
 
   /** A complete decision: pick, lease, learn, settle. */
   @Benchmark
   @SuppressWarnings("NullAway") // Set by prepare().
   public boolean decideAndSettle() {
-    Decision decision = bed.engine.decide(bed.nextRequest());
+    Decision decision = fixture.engine.decide(fixture.nextRequest());
     return decision instanceof Decision.Routed(Lease lease) && lease.succeeded();
   }
 
@@ -97,10 +98,10 @@ public class Decide {
   @Benchmark
   @SuppressWarnings("NullAway") // Set by prepare().
   public @Nullable Worker pick() {
-    return bed.picker.pick(bed.nextRequest(), bed.now++);
+    return fixture.picker.pick(fixture.nextRequest(), fixture.now++);
   }
 
-  private static final class Bed {
+  private static final class EngineFixture {
     final RoutingEngine engine;
     final Picker picker;
     final long[][] known;
@@ -115,7 +116,7 @@ public class Decide {
     long now = System.nanoTime();
     long turn;
 
-    Bed(String policy, int count, Case held, int blocks) {
+    EngineFixture(String policy, int count, Case cached, int blocks) {
       this.blocks = blocks;
       hashes = new long[blocks];
       Fleet fleet = new Fleet(FleetSettings.DEFAULTS, System::nanoTime);
@@ -128,7 +129,12 @@ public class Decide {
       PolicySetup setup = Policies.create(policy, parts);
       engine =
           new RoutingEngine(
-              fleet, setup, EngineSettings.DEFAULTS, new Deaf(), parts.ticker(), parts.random());
+              fleet,
+              setup,
+              EngineSettings.DEFAULTS,
+              new NoReports(),
+              parts.ticker(),
+              parts.random());
       List<WorkerSpec> specs = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         specs.add(WorkerSpec.of("http://w" + i + ":8000"));
@@ -144,34 +150,34 @@ public class Decide {
       Pool pool = fleet.snapshot().pool(Role.REGULAR);
       picker = setup.policy().picker(pool);
       joined = policy.equals("cost") ? 4 : 1;
-      shared = held == Case.MISS ? 0 : blocks - blocks / 16;
-      known = new long[held == Case.ALL_HOLD ? 1 : CONVERSATIONS][];
+      shared = cached == Case.MISS ? 0 : blocks - blocks / 16;
+      known = new long[cached == Case.ALL ? 1 : CONVERSATIONS][];
       request =
           RoutingRequest.builder()
               .prefix(new PrefixBlocks(hashes, blocks, blocks * 16, 16, blocks * 16))
               .build();
-      teach(setup, held, workers, random);
+      teach(setup, cached, workers, random);
     }
 
-    private void teach(PolicySetup setup, Case held, List<Worker> workers, Random random) {
+    private void teach(PolicySetup setup, Case cached, List<Worker> workers, Random random) {
       PrefixIndex index = setup.prefixes();
       while (index != null && index.evictions() == 0) {
         long[] other = random.longs(blocks).toArray();
         PrefixBlocks prompt = new PrefixBlocks(other, blocks, blocks * 16, 16, blocks * 16);
-        index.add(prompt.inBlocksOf(joined), index.tenancy(workers.getFirst().slot()), 0, now);
+        index.add(prompt.inBlocksOf(joined), index.epoch(workers.getFirst().slot()), 0, now);
       }
       for (int i = 0; i < known.length; i++) {
         known[i] = random.longs(blocks).toArray();
         PrefixBlocks prompt = new PrefixBlocks(known[i], blocks, blocks * 16, 16, blocks * 16);
         List<Worker> holders =
-            switch (held) {
-              case FEW_HOLD -> List.of(workers.get(random.nextInt(workers.size())));
-              case ALL_HOLD -> workers;
+            switch (cached) {
+              case FEW -> List.of(workers.get(random.nextInt(workers.size())));
+              case ALL -> workers;
               case MISS -> Collections.<Worker>emptyList();
             };
         for (Worker holder : holders) {
           if (index != null) {
-            index.add(prompt.inBlocksOf(joined), index.tenancy(holder.slot()), 0, now);
+            index.add(prompt.inBlocksOf(joined), index.epoch(holder.slot()), 0, now);
           }
         }
       }
@@ -188,7 +194,7 @@ public class Decide {
     }
   }
 
-  private static final class Deaf implements EngineListener {
+  private static final class NoReports implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {
       throw failure;

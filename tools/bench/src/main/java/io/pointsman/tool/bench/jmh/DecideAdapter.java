@@ -74,7 +74,7 @@ public class DecideAdapter {
             fleet,
             tiers.around(Policies.create(policy, parts)),
             new EngineSettings(UnknownModel.BASE_MODEL),
-            new Deaf(),
+            new NoAdapterReports(),
             parts.ticker(),
             parts.random());
     for (int i = 0; i < WORKERS; i++) {
@@ -95,7 +95,7 @@ public class DecideAdapter {
     return engine.decide(request) instanceof Decision.Routed(Lease lease) && lease.succeeded();
   }
 
-  private static final class Deaf implements EngineListener {
+  private static final class NoAdapterReports implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {
       throw failure;

@@ -43,8 +43,8 @@ import org.openjdk.jmh.annotations.Warmup;
  * {@code kv_aware}, and the processing of an event.
  *
  * <p>Each worker holds 400 prompts of its own (40 with more than 100 workers) that share their
- * first 256 tokens. A requested prompt shares 15/16 of its tokens with one of 64 prompts, each held
- * by one worker.
+ * first 256 tokens. A requested prompt shares 15/16 of its tokens with one of 64 prompts, each
+ * cached by one worker.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -61,38 +61,38 @@ public class FollowEvents {
   @Param({"10", "1000"})
   public int workers;
 
-  private @Nullable Bed bed;
+  private @Nullable EventFixture fixture;
 
   @Setup
   public void prepare() {
-    bed = new Bed(workers);
+    fixture = new EventFixture(workers);
   }
 
   /** Looks up all holders of a prompt, then the share that one worker holds. */
   @Benchmark
   @SuppressWarnings("NullAway") // Set by prepare().
   public int lookUp() {
-    KvHits hits = bed.index.hits(bed.next().prefix(), null);
-    return hits.device(bed.slot);
+    KvHits hits = fixture.index.hits(fixture.next().prefix(), null);
+    return hits.device(fixture.slot);
   }
 
   /** The policy's choice. */
   @Benchmark
   @SuppressWarnings("NullAway") // Set by prepare().
   public @Nullable Worker pick() {
-    return bed.picker.pick(bed.next(), 0);
+    return fixture.picker.pick(fixture.next(), 0);
   }
 
   /** Applies a "stored" event of 256 blocks, then the matching "removed" event. */
   @Benchmark
   @SuppressWarnings("NullAway") // Set by prepare().
   public int announce() {
-    bed.index.apply(bed.first, 0, bed.coming);
-    bed.index.apply(bed.first, 0, bed.going);
-    return bed.slot;
+    fixture.index.apply(fixture.first, 0, fixture.coming);
+    fixture.index.apply(fixture.first, 0, fixture.going);
+    return fixture.slot;
   }
 
-  private static final class Bed {
+  private static final class EventFixture {
     final KvIndex index;
     final Picker picker;
     final Worker first;
@@ -102,7 +102,7 @@ public class FollowEvents {
     private final RoutingRequest[] requests = new RoutingRequest[PROMPTS];
     private int turn;
 
-    Bed(int count) {
+    EventFixture(int count) {
       Fleet fleet = new Fleet(FleetSettings.DEFAULTS, System::nanoTime);
       int most = FleetSettings.DEFAULTS.maxWorkers();
       index = new KvIndex(2L << 30, most, System::nanoTime);
@@ -124,9 +124,9 @@ public class FollowEvents {
         }
       }
       for (int i = 0; i < PROMPTS; i++) {
-        int[] held = prompt(shared, random, TOKENS);
-        announce(workers.get(random.nextInt(count)), held, random);
-        int[] asked = Arrays.copyOf(held, TOKENS);
+        int[] cached = prompt(shared, random, TOKENS);
+        announce(workers.get(random.nextInt(count)), cached, random);
+        int[] asked = Arrays.copyOf(cached, TOKENS);
         for (int at = TOKENS - TOKENS / BLOCK; at < TOKENS; at++) {
           asked[at] = random.nextInt(150_000);
         }

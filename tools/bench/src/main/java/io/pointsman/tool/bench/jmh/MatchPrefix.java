@@ -52,7 +52,7 @@ public class MatchPrefix {
     int count = tokens / BLOCK;
     Random random = new Random(1);
     while (index.evictions() == 0) {
-      index.add(prompt(random.longs(count).toArray()), index.tenancy(1), 0, 0);
+      index.add(prompt(random.longs(count).toArray()), index.epoch(1), 0, 0);
     }
     whole = new PrefixBlocks[PROMPTS];
     half = new PrefixBlocks[PROMPTS];
@@ -60,7 +60,7 @@ public class MatchPrefix {
     for (int i = 0; i < PROMPTS; i++) {
       long[] hashes = random.longs(count).toArray();
       whole[i] = prompt(hashes);
-      index.add(whole[i], index.tenancy(2), 0, now);
+      index.add(whole[i], index.epoch(2), 0, now);
       long[] parted = hashes.clone();
       System.arraycopy(random.longs(count / 2).toArray(), 0, parted, count - count / 2, count / 2);
       half[i] = prompt(parted);
@@ -94,7 +94,7 @@ public class MatchPrefix {
     for (int i = 0; i < hashes.length; i++) {
       hashes[i] ^= salt;
     }
-    index.add(fresh, index.tenancy(3), 0, TimeUnit.HOURS.toNanos(2) + turn);
+    index.add(fresh, index.epoch(3), 0, TimeUnit.HOURS.toNanos(2) + turn);
   }
 
   /** Chains the hashes of a prompt's blocks. */

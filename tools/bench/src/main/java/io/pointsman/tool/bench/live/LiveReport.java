@@ -152,7 +152,7 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
             "contender,request,late_ms,ttft_ms,e2e_ms,prompt_tokens,cached_tokens,problem\n");
     for (LiveRow row : rows) {
       double millis = row.speed() / 1e6;
-      for (RequestTimes times : row.courses()) {
+      for (RequestTimes times : row.timings()) {
         out.append(
             String.format(
                 Locale.ROOT,

@@ -79,13 +79,13 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
       Contender contender, EngineFleet fleet, ContenderProcess router, @Nullable PredictionLog log)
       throws IOException, InterruptedException {
     Processors processors = new Processors(router.tree());
-    List<RequestTimes> courses = OpenLoop.play(trace, speed, limit, _ -> router.url());
+    List<RequestTimes> timings = OpenLoop.play(trace, speed, limit, _ -> router.url());
     LiveRow.Use use = processors.since();
     return new LiveRow(
         contender.name(),
         contender.version(),
         speed,
-        courses,
+        timings,
         fleet.imbalance(),
         use,
         log == null ? null : log.total(),

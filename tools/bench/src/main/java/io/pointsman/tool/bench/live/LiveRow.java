@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Results of one contender. Times are milliseconds of the trace.
  *
  * @param speed seconds of the trace per second
- * @param courses results of all requests
+ * @param timings results of all requests
  * @param imbalance largest number of prompt tokens that an engine computed, divided by the mean
  * @param use processor use during the run
  * @param prediction quality of the contender's predictions; null if it publishes none
@@ -22,7 +22,7 @@ record LiveRow(
     String contender,
     String version,
     double speed,
-    List<RequestTimes> courses,
+    List<RequestTimes> timings,
     double imbalance,
     Use use,
     @Nullable Prediction prediction,
@@ -44,7 +44,7 @@ record LiveRow(
   }
 
   private List<RequestTimes> answered() {
-    return courses.stream().filter(RequestTimes::answered).toList();
+    return timings.stream().filter(RequestTimes::answered).toList();
   }
 
   int requests() {
@@ -52,12 +52,12 @@ record LiveRow(
   }
 
   int errors() {
-    return courses.size() - requests();
+    return timings.size() - requests();
   }
 
   /** The most frequent error with its count; empty without errors. */
   String worstProblem() {
-    return courses.stream()
+    return timings.stream()
         .filter(times -> !times.answered())
         .collect(Collectors.groupingBy(RequestTimes::problem, Collectors.counting()))
         .entrySet()
@@ -85,7 +85,7 @@ record LiveRow(
     return times(RequestTimes::end);
   }
 
-  /** Times from the schedule to the sending: delay of the load generator itself. */
+  /** Times from the schedule to the sending: delay of the load generator. */
   Times late() {
     return times(RequestTimes::sent);
   }

@@ -49,7 +49,7 @@ final class OpenLoop {
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final DelayQueue<Arrival> arrivals = new DelayQueue<>();
   private final Set<Wire> open = ConcurrentHashMap.newKeySet();
-  private final @Nullable RequestTimes[] courses;
+  private final @Nullable RequestTimes[] timings;
   private final CountDownLatch missing;
   private volatile boolean stopped;
 
@@ -70,7 +70,7 @@ final class OpenLoop {
     this.speed = speed;
     this.targets = targets;
     int count = trace.requests().size();
-    courses = new RequestTimes[count];
+    timings = new RequestTimes[count];
     missing = new CountDownLatch(count);
     begin = System.nanoTime() + START_NANOS;
     stop = begin + limit.toNanos();
@@ -112,8 +112,8 @@ final class OpenLoop {
       }
     }
     List<RequestTimes> all = new ArrayList<>();
-    for (int i = 0; i < courses.length; i++) {
-      RequestTimes times = courses[i];
+    for (int i = 0; i < timings.length; i++) {
+      RequestTimes times = timings[i];
       all.add(times == null ? RequestTimes.failed(i, stop, "not sent within the limit") : times);
     }
     return all;
@@ -125,7 +125,7 @@ final class OpenLoop {
 
   private void follow(Arrival arrival) {
     RequestTimes times = ask(arrival);
-    courses[arrival.index()] = times;
+    timings[arrival.index()] = times;
     missing.countDown();
     long now = System.nanoTime();
     for (int follower : followers.getOrDefault(arrival.index(), List.of())) {
@@ -160,7 +160,7 @@ final class OpenLoop {
     }
     long sent = System.nanoTime();
     wire.send("/v1/chat/completions", body);
-    Wire.Reply reply = wire.read();
+    Wire.TimedReply reply = wire.read();
     JsonNode usage = usage(reply.body());
     return new RequestTimes(
         arrival.index(),

@@ -36,7 +36,7 @@ public final class Overload implements Callable<Integer> {
   static final String MODEL = "sim";
 
   private static final Duration START_LIMIT = Duration.ofMinutes(1);
-  private static final Client.Shape SHAPE = new Client.Shape(400, 120);
+  private static final OverloadClient.Shape SHAPE = new OverloadClient.Shape(400, 120);
   private static final double TIMES = 3;
 
   /** Share of the capacity in use for the comparison without overload. */
@@ -113,13 +113,13 @@ public final class Overload implements Callable<Integer> {
   private Contender limited(Contender router) {
     Contender.Launcher launcher =
         place -> {
-          Contender.Launch launch = router.launcher().launch(place);
+          Contender.LaunchCommand launch = router.launcher().launch(place);
           List<String> line = new ArrayList<>(launch.command());
           line.addAll(List.of("--max-concurrent-requests", Integer.toString(concurrency)));
           line.addAll(List.of("--queue-size", Integer.toString(2 * concurrency)));
           line.addAll(List.of("--limits-max-priority", "high"));
           line.addAll(List.of("--forwarded-trusted-proxies", "127.0.0.0/8"));
-          return new Contender.Launch(line, launch.environment());
+          return new Contender.LaunchCommand(line, launch.environment());
         };
     return new Contender(
         router.name(), router.body(), router.version(), router.missing(), false, launcher);
@@ -127,9 +127,9 @@ public final class Overload implements Callable<Integer> {
 
   private OverloadResult phases(HttpClient http, URI target, ExecutorService threads)
       throws Exception {
-    Client greedy = new Client(http, target, "10.0.0.1", "normal", SHAPE);
-    Client polite = new Client(http, target, "10.0.0.2", "normal", SHAPE);
-    Client urgent = new Client(http, target, "10.0.0.3", "high", SHAPE);
+    OverloadClient greedy = new OverloadClient(http, target, "10.0.0.1", "normal", SHAPE);
+    OverloadClient polite = new OverloadClient(http, target, "10.0.0.2", "normal", SHAPE);
+    OverloadClient urgent = new OverloadClient(http, target, "10.0.0.3", "high", SHAPE);
     saturated(greedy, threads, seconds / 3); // The first requests meet code that is not compiled.
     double capacity = saturated(greedy, threads, seconds).servedCount() / seconds;
 
@@ -148,7 +148,7 @@ public final class Overload implements Callable<Integer> {
   }
 
   /** Keeps all permits of the router in use, by one client. */
-  private ClientResult saturated(Client client, ExecutorService threads, double duration)
+  private ClientResult saturated(OverloadClient client, ExecutorService threads, double duration)
       throws Exception {
     ClientResult result = new ClientResult(System.nanoTime() + (long) (duration * 1e9));
     List<Future<?>> all = new ArrayList<>();

@@ -31,9 +31,9 @@ final class PickCaller implements AutoCloseable {
    *
    * @throws IOException if a response is not a 200
    */
-  void pick(Way way, byte[] request) throws IOException {
+  void pick(PickMethod way, byte[] request) throws IOException {
     String answer = call(request);
-    if (way == Way.LEASE) {
+    if (way == PickMethod.LEASE) {
       int from = answer.indexOf(LEASE) + LEASE.length();
       String lease = answer.substring(from, answer.indexOf('"', from));
       call(RayPrompts.request("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}"));

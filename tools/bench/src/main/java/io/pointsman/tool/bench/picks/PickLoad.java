@@ -30,7 +30,7 @@ final class PickLoad {
    *
    * @throws IOException if a request does not return 200
    */
-  static Result run(Way way, int port, List<byte[]> requests, int callers, Duration time)
+  static Result run(PickMethod way, int port, List<byte[]> requests, int callers, Duration time)
       throws IOException, InterruptedException {
     try (ExecutorService threads = Executors.newFixedThreadPool(callers)) {
       long begin = System.nanoTime();
@@ -54,7 +54,7 @@ final class PickLoad {
     }
   }
 
-  private static Histogram one(Way way, int port, List<byte[]> requests, int first, long end)
+  private static Histogram one(PickMethod way, int port, List<byte[]> requests, int first, long end)
       throws IOException {
     Histogram times = new Histogram(MOST_NANOS, 3);
     try (PickCaller caller = new PickCaller(port)) {

@@ -82,7 +82,8 @@ public final class Picks implements Callable<Integer> {
 
   private final Path home;
   private final List<String> start;
-  private final Map<Way, Map<Integer, List<PickLoad.Result>>> results = new EnumMap<>(Way.class);
+  private final Map<PickMethod, Map<Integer, List<PickLoad.Result>>> results =
+      new EnumMap<>(PickMethod.class);
 
   public Picks() {
     this(Contenders.home(), List.of(Contenders.home().resolve("pointsman").toString()));
@@ -101,7 +102,7 @@ public final class Picks implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     PrintWriter out = requireNonNull(spec).commandLine().getOut();
-    List<Way> chosen = chosen();
+    List<PickMethod> chosen = chosen();
     double before = load();
     try (PicksRig rig = PicksRig.start(home, start, policy, chosen)) {
       measure(rig, chosen);
@@ -120,9 +121,9 @@ public final class Picks implements Callable<Integer> {
     return 0;
   }
 
-  private List<Way> chosen() {
+  private List<PickMethod> chosen() {
     try {
-      return Way.named(ways);
+      return PickMethod.named(ways);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(
           requireNonNull(spec).commandLine(), String.valueOf(e.getMessage()), e);
@@ -137,16 +138,17 @@ public final class Picks implements Callable<Integer> {
    * Measures the ways in turn, A/B/C, A/B/C, because changes on the machine then affect all of
    * them.
    */
-  private void measure(PicksRig rig, List<Way> chosen) throws IOException, InterruptedException {
+  private void measure(PicksRig rig, List<PickMethod> chosen)
+      throws IOException, InterruptedException {
     List<String> chats = RayPrompts.chats(PicksRig.MODEL);
-    Map<Way, List<byte[]>> requests = new EnumMap<>(Way.class);
-    for (Way way : chosen) {
+    Map<PickMethod, List<byte[]>> requests = new EnumMap<>(PickMethod.class);
+    for (PickMethod way : chosen) {
       requests.put(way, RayPrompts.requests(way, chats));
       PickLoad.run(way, rig.port(way), RayPrompts.requests(way, chats), 4, duration(warmup));
     }
     for (int rep = 0; rep < reps; rep++) {
       for (int callers : concurrency) {
-        for (Way way : chosen) {
+        for (PickMethod way : chosen) {
           List<byte[]> own = requests.getOrDefault(way, List.of());
           results
               .computeIfAbsent(way, _ -> new TreeMap<>())
@@ -161,9 +163,9 @@ public final class Picks implements Callable<Integer> {
     return Duration.ofNanos((long) (seconds * 1e9));
   }
 
-  private void print(PrintWriter out, List<Way> chosen) {
+  private void print(PrintWriter out, List<PickMethod> chosen) {
     out.printf("%-52s %7s %11s %9s %9s%n", "", "callers", "picks/s", "p50 us", "p99 us");
-    for (Way way : chosen) {
+    for (PickMethod way : chosen) {
       results
           .getOrDefault(way, Map.of())
           .forEach(

@@ -33,7 +33,7 @@ final class PicksRig implements AutoCloseable {
   private static final byte[] CHAT = RayPrompts.request("/v1/chat/completions", BODY);
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
-  private final Map<Way, Integer> ports = new EnumMap<>(Way.class);
+  private final Map<PickMethod, Integer> ports = new EnumMap<>(PickMethod.class);
 
   private PicksRig() {}
 
@@ -42,7 +42,7 @@ final class PicksRig implements AutoCloseable {
    *
    * @param start first words of the command line of this program
    */
-  static PicksRig start(Path home, List<String> start, String policy, List<Way> ways)
+  static PicksRig start(Path home, List<String> start, String policy, List<PickMethod> ways)
       throws IOException, InterruptedException {
     PicksRig rig = new PicksRig();
     try {
@@ -54,7 +54,7 @@ final class PicksRig implements AutoCloseable {
     }
   }
 
-  private void open(Path home, List<String> start, String policy, List<Way> ways)
+  private void open(Path home, List<String> start, String policy, List<PickMethod> ways)
       throws IOException, InterruptedException {
     NativeBackend backend = NativeBackend.start(NativeTools.build(home), WORKERS, "");
     opened.push(backend);
@@ -67,13 +67,13 @@ final class PicksRig implements AutoCloseable {
     serve.addAll(List.of("--admin-port", "" + admin, "--decide-spoe-address", spoe));
     serve.addAll(List.of("--workers", String.join(",", backend.urls())));
     process("router", serve).awaitAnswer(router, "");
-    for (Way way : ways) {
+    for (PickMethod way : ways) {
       ports.put(way, port(way, home, start, backend, router, admin, spoe));
     }
   }
 
   private int port(
-      Way way,
+      PickMethod way,
       Path home,
       List<String> start,
       NativeBackend backend,
@@ -104,7 +104,7 @@ final class PicksRig implements AutoCloseable {
     return plain.port();
   }
 
-  private int asking(Way way, List<String> start, int router, List<String> more)
+  private int asking(PickMethod way, List<String> start, int router, List<String> more)
       throws IOException, InterruptedException {
     int port = FreePorts.next();
     List<String> line = new ArrayList<>(start);
@@ -131,7 +131,7 @@ final class PicksRig implements AutoCloseable {
   }
 
   /** Port for the requests of a way. */
-  int port(Way way) {
+  int port(PickMethod way) {
     return ports.getOrDefault(way, 0);
   }
 

@@ -47,7 +47,7 @@ final class RayPrompts {
   }
 
   /** Requests of one way, one per body. */
-  static List<byte[]> requests(Way way, List<String> chats) {
+  static List<byte[]> requests(PickMethod way, List<String> chats) {
     String path =
         switch (way) {
           case DECIDE, LEASE -> "/v1/decide";
@@ -57,9 +57,9 @@ final class RayPrompts {
     return chats.stream().map(chat -> request(path, body(way, chat))).toList();
   }
 
-  private static String body(Way way, String chat) {
+  private static String body(PickMethod way, String chat) {
     return switch (way) {
-      case DECIDE -> "{\"hold\":false,\"body\":" + chat + "}";
+      case DECIDE -> "{\"reserve\":false,\"body\":" + chat + "}";
       case LEASE -> "{\"body\":" + chat + "}";
       case DIRECT, PROXY, ROUTE, HAPROXY, HAPROXY_SPOE -> chat;
     };

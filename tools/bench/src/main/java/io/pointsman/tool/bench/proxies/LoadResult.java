@@ -59,7 +59,7 @@ record LoadResult(
     return (requestBytes + responseBytes) / 1e6;
   }
 
-  /** CPU time of the generator itself, in seconds. */
+  /** CPU time of the generator, in seconds. */
   double cpuSeconds() {
     return json.path("cpu_seconds").asDouble();
   }

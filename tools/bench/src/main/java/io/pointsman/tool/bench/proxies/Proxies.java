@@ -157,7 +157,7 @@ public final class Proxies implements Callable<Integer> {
     console.println();
     for (Workload workload : workloads) {
       alternate(rig, workload, report, console);
-      console.println(Table.of(workload, contenders, report.results()).text());
+      console.println(ResultTable.of(workload, contenders, report.results()).text());
       if (out != null) {
         report.write(out);
       }
@@ -199,11 +199,14 @@ public final class Proxies implements Callable<Integer> {
   }
 
   private static int verdict(ProxyReport report, PrintWriter console) {
-    List<Target.Outcome> outcomes = report.outcomes();
-    List<Target.Outcome> unmeasured =
-        outcomes.stream().filter(o -> o.verdict() == Target.Verdict.NOT_MEASURED).toList();
+    List<PerformanceTarget.TargetResult> outcomes = report.outcomes();
+    List<PerformanceTarget.TargetResult> unmeasured =
+        outcomes.stream()
+            .filter(o -> o.verdict() == PerformanceTarget.Verdict.NOT_MEASURED)
+            .toList();
     unmeasured.forEach(o -> console.printf("not measured: %s%n", o.target().row()));
-    List<Target.Outcome> failed = outcomes.stream().filter(o -> o.verdict().fails()).toList();
+    List<PerformanceTarget.TargetResult> failed =
+        outcomes.stream().filter(o -> o.verdict().fails()).toList();
     failed.forEach(
         o ->
             console.printf(

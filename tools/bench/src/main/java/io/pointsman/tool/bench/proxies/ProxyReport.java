@@ -20,9 +20,9 @@ import java.util.stream.Collectors;
 record ProxyReport(
     List<String> header, List<Workload> workloads, List<Contender> contenders, Results results) {
 
-  private List<Table> tables() {
+  private List<ResultTable> tables() {
     return workloads.stream()
-        .map(workload -> Table.of(workload, contenders, results))
+        .map(workload -> ResultTable.of(workload, contenders, results))
         .filter(table -> !table.rows().isEmpty())
         .toList();
   }
@@ -38,7 +38,7 @@ record ProxyReport(
   /** The measured targets, each with its verdict. */
   String targets() {
     return outcomes().stream()
-        .filter(outcome -> outcome.verdict() != Target.Verdict.NOT_MEASURED)
+        .filter(outcome -> outcome.verdict() != PerformanceTarget.Verdict.NOT_MEASURED)
         .map(
             outcome ->
                 "%-17s %s; %s\n"
@@ -46,12 +46,12 @@ record ProxyReport(
         .collect(Collectors.joining("", "targets\n", ""));
   }
 
-  List<Target.Outcome> outcomes() {
-    return Target.all().stream().map(target -> counted(target.judge(results))).toList();
+  List<PerformanceTarget.TargetResult> outcomes() {
+    return PerformanceTarget.all().stream().map(target -> counted(target.judge(results))).toList();
   }
 
   /** Adds the number of connections if the workload had fewer than planned. */
-  private Target.Outcome counted(Target.Outcome outcome) {
+  private PerformanceTarget.TargetResult counted(PerformanceTarget.TargetResult outcome) {
     String name = outcome.target().workload();
     int whole = Workload.named(name).connections();
     return workloads.stream()
@@ -59,7 +59,7 @@ record ProxyReport(
         .findFirst()
         .map(
             workload ->
-                new Target.Outcome(
+                new PerformanceTarget.TargetResult(
                     outcome.target(),
                     outcome.verdict(),
                     "%s, with %,d of %,d streams"
@@ -73,7 +73,7 @@ record ProxyReport(
     tables().forEach(table -> parts.add(table.markdown()));
     StringBuilder targets =
         new StringBuilder("### Targets\n\n| target | measured | |\n| --- | --- | --- |\n");
-    for (Target.Outcome outcome : outcomes()) {
+    for (PerformanceTarget.TargetResult outcome : outcomes()) {
       targets.append(
           "| %s | %s | %s |\n"
               .formatted(outcome.target().row(), outcome.text(), outcome.verdict().title()));

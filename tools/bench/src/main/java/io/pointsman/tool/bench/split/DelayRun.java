@@ -44,7 +44,7 @@ final class DelayRun {
                 options.engine(),
                 values ->
                     values
-                        .set(DisaggKeys.CACHED_SHARE, Rule.NEVER_HELD)
+                        .set(DisaggKeys.CACHED_SHARE, Rule.NEVER_CACHED)
                         .set(DisaggKeys.THRESHOLD, options.prompt() / 2));
         HandClient client = new HandClient(rig, new Random(1))) {
       int prompt = options.prompt();
@@ -64,7 +64,7 @@ final class DelayRun {
   /** Checks that the engines received the expected numbers of requests. */
   private static void verify(PdBenchRig rig, DelayOptions options) {
     long each = 2L * (options.warmup() + options.rounds());
-    KvState.Legs decode = rig.fleet().decodes().getFirst().kvState().legs();
+    KvState.StepCounts decode = rig.fleet().decodes().getFirst().kvState().steps();
     if (rig.prefilled() != each || decode.decode() != each || decode.direct() != each) {
       throw new IllegalStateException(
           "split: %d prefills, %s (expected: %d of each)".formatted(rig.prefilled(), decode, each));

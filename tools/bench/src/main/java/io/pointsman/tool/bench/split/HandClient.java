@@ -98,7 +98,7 @@ final class HandClient implements AutoCloseable {
       prefill.read();
     }
     send(decode, decodeBody);
-    Wire.Reply reply = decode.read();
+    Wire.TimedReply reply = decode.read();
     if (atOnce) {
       prefill.read();
     }

@@ -133,7 +133,7 @@ final class OverlapRun {
             1,
             connector,
             options.engine(),
-            values -> values.set(DisaggKeys.CACHED_SHARE, Rule.NEVER_HELD));
+            values -> values.set(DisaggKeys.CACHED_SHARE, Rule.NEVER_CACHED));
     if (options.decodeWait() > 0) {
       ScheduledFault wait =
           ScheduledFault.always(new Fault.Hang(options.decodeWait())).on("/v1/completions");

@@ -92,7 +92,7 @@ final class PdBenchRig implements AutoCloseable {
 
   /** Number of requests with a prompt that a prefill engine computed for a decode engine. */
   long prefilled() {
-    return fleet.prefills().stream().mapToLong(each -> each.kvState().legs().prefill()).sum();
+    return fleet.prefills().stream().mapToLong(each -> each.kvState().steps().prefill()).sum();
   }
 
   @Override

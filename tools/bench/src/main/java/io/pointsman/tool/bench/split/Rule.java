@@ -11,7 +11,7 @@ import io.pointsman.config.key.DisaggKeys;
  */
 record Rule(Kind kind, int threshold) {
   /** Value for the configuration: a share that no worker can reach. */
-  static final double NEVER_HELD = 2.0;
+  static final double NEVER_CACHED = 2.0;
 
   enum Kind {
     ALWAYS,
@@ -34,7 +34,7 @@ record Rule(Kind kind, int threshold) {
   /** Configures this rule and disables all others. */
   ConfigValues configure(ConfigValues values) {
     return values
-        .set(DisaggKeys.CACHED_SHARE, NEVER_HELD)
+        .set(DisaggKeys.CACHED_SHARE, NEVER_CACHED)
         .set(
             DisaggKeys.THRESHOLD,
             switch (kind) {

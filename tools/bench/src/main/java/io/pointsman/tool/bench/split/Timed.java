@@ -14,7 +14,7 @@ record Timed(double firstMillis, List<Double> tokenMillis) {
   /** Number of events after the last token: finish reason and end mark. */
   private static final int CLOSING = 2;
 
-  static Timed of(long begin, Wire.Reply reply) {
+  static Timed of(long begin, Wire.TimedReply reply) {
     List<Long> events = reply.eventNanos();
     return new Timed(
         (reply.firstNanos() - begin) / 1e6,

@@ -47,7 +47,7 @@ public final class Wire implements AutoCloseable {
    * @param firstNanos time of the first body byte, as {@link System#nanoTime}
    * @param eventNanos times of the last byte of each event, as {@link System#nanoTime}
    */
-  public record Reply(String body, long firstNanos, List<Long> eventNanos) {}
+  public record TimedReply(String body, long firstNanos, List<Long> eventNanos) {}
 
   /**
    * Sends a POST with a JSON body.
@@ -72,7 +72,7 @@ public final class Wire implements AutoCloseable {
    *
    * @throws IOException if the status is not 200, or the response is incomplete
    */
-  public Reply read() throws IOException {
+  public TimedReply read() throws IOException {
     String status = line();
     long length = -1;
     for (String header = line(); !header.isEmpty(); header = line()) {
@@ -91,7 +91,7 @@ public final class Wire implements AutoCloseable {
     if (!status.startsWith("HTTP/1.1 200 ")) {
       throw new IOException(status + ": " + text);
     }
-    return new Reply(text, body.first, body.events);
+    return new TimedReply(text, body.first, body.events);
   }
 
   private void chunks(Body body) throws IOException {

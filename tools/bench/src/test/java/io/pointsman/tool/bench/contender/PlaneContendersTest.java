@@ -33,7 +33,7 @@ class PlaneContendersTest {
     Path program = program();
     Contender plane =
         new PlaneContenders(directory, List.of("/bin/sh", program.toString())).all().getFirst();
-    Contender.Launch launch =
+    Contender.LaunchCommand launch =
         plane.launcher().launch(StartParameters.of(List.of("http://127.0.0.1:1"), 1, 1, directory));
     Path output = directory.resolve("output");
 

@@ -15,9 +15,9 @@ final class LiveRowTest {
         0, due, due + MILLI, due + ttftMillis * MILLI, due + 100 * MILLI, prompt, cached, "");
   }
 
-  private static LiveRow row(RequestTimes... courses) {
+  private static LiveRow row(RequestTimes... timings) {
     LiveRow.Use use = new LiveRow.Use(0, 0, 0);
-    return new LiveRow("c", "1", 2, List.of(courses), 1, use, null, List.of(), "");
+    return new LiveRow("c", "1", 2, List.of(timings), 1, use, null, List.of(), "");
   }
 
   @Test

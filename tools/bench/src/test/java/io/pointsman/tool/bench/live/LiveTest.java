@@ -41,7 +41,7 @@ final class LiveTest {
     PrintWriter out = new PrintWriter(said, true);
     List<Contender> known =
         List.of(pointsman("cost"), pointsman("round_robin"), absent(), broken());
-    return new CommandLine(new Live(BuiltRouter.home(), known))
+    return new CommandLine(new LiveCommand(BuiltRouter.home(), known))
         .setOut(out)
         .setErr(out)
         .execute(arguments);
@@ -66,7 +66,7 @@ final class LiveTest {
 
   private static Contender broken() {
     return new Contender(
-        "broken", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
+        "broken", "", "", "", false, _ -> new Contender.LaunchCommand(List.of("false"), Map.of()));
   }
 
   @Test

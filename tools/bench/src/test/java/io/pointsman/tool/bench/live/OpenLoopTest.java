@@ -32,15 +32,15 @@ final class OpenLoopTest {
     Trace trace = trace(request(0, -1), request(10_000, -1), request(100, 0));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
-      List<RequestTimes> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
+      List<RequestTimes> timings = OpenLoop.play(trace, 2, LONG, _ -> url);
 
-      assertThat(courses).extracting(RequestTimes::problem).containsOnly("");
-      assertThat(courses).extracting(RequestTimes::index).containsExactly(0, 1, 2);
-      RequestTimes first = courses.getFirst();
-      assertThat(courses.get(1).due() - first.due()).isEqualTo(TimeUnit.SECONDS.toNanos(5));
-      assertThat(courses.get(2).due() - first.end())
+      assertThat(timings).extracting(RequestTimes::problem).containsOnly("");
+      assertThat(timings).extracting(RequestTimes::index).containsExactly(0, 1, 2);
+      RequestTimes first = timings.getFirst();
+      assertThat(timings.get(1).due() - first.due()).isEqualTo(TimeUnit.SECONDS.toNanos(5));
+      assertThat(timings.get(2).due() - first.end())
           .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
-      assertThat(courses)
+      assertThat(timings)
           .allSatisfy(
               each -> {
                 assertThat(each.sent()).isGreaterThanOrEqualTo(each.due());
@@ -49,7 +49,7 @@ final class OpenLoopTest {
                 assertThat(each.promptTokens()).isEqualTo(200);
               });
       // The prompts are equal, so two of the three find all complete blocks of the first.
-      assertThat(courses.stream().filter(each -> each.cachedTokens() == 192)).hasSize(2);
+      assertThat(timings.stream().filter(each -> each.cachedTokens() == 192)).hasSize(2);
       assertThat(fleet.unused()).isZero();
     }
   }
@@ -59,9 +59,9 @@ final class OpenLoopTest {
     Trace trace = trace(request(0, -1), request(100_000, -1), request(1, 0));
     try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       String url = "http://127.0.0.1:" + silent.getLocalPort();
-      List<RequestTimes> courses = OpenLoop.play(trace, 1, Duration.ofMillis(500), _ -> url);
+      List<RequestTimes> timings = OpenLoop.play(trace, 1, Duration.ofMillis(500), _ -> url);
 
-      assertThat(courses)
+      assertThat(timings)
           .extracting(RequestTimes::problem)
           .containsExactly(
               "not answered within the limit",
@@ -75,9 +75,9 @@ final class OpenLoopTest {
     Trace trace = trace(new TraceRequest(0, -1, 50_000, 3, new long[] {1}));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
-      List<RequestTimes> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
+      List<RequestTimes> timings = OpenLoop.play(trace, 2, LONG, _ -> url);
 
-      assertThat(courses.getFirst().problem()).startsWith("HTTP/1.1 400 ");
+      assertThat(timings.getFirst().problem()).startsWith("HTTP/1.1 400 ");
     }
   }
 }

@@ -197,13 +197,15 @@ final class LoadGeneratorTest {
 
   /** Checks that all events due after 0.2 s are counted as missing. */
   private static void assertOverdue(LoadResult result, int most) {
-    double millis = MEASURED.toMillis() * 0.6;
     // Events before the measurement do not count.
     assertThat(result.events()).isBetween(0L, (long) most);
     assertThat(result.json().path("overdue").asInt()).isGreaterThan(18);
-    assertThat(result.millis("stall_us", "p50")).isBetween(millis, MEASURED.toMillis() * 1.0);
-    assertThat(result.millis("delay_us", "p99")).isBetween(millis, MEASURED.toMillis() * 1.0);
-    assertThat(result.millis("delay_us", "p50")).isPositive();
+    double delay = result.millis("delay_us", "p50");
+    assertThat(delay).isPositive();
+    // The events are due one after the other, and all are late until the end.
+    assertThat(result.millis("delay_us", "p99")).isGreaterThan(delay);
+    // A stall lasts longer than the delay of most of its events.
+    assertThat(result.millis("stall_us", "p50")).isGreaterThan(delay);
   }
 
   private static String stream(int events, boolean done) {

@@ -198,7 +198,12 @@ final class ProxiesTest {
   void aContenderThatDoesNotStartIsAProblemWithoutValues() throws Exception {
     Contender broken =
         new Contender(
-            "broken", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
+            "broken",
+            "",
+            "",
+            "",
+            false,
+            _ -> new Contender.LaunchCommand(List.of("false"), Map.of()));
 
     Measurement measurement = rig().measure(broken, named("unary-2k"), 1);
 
@@ -224,7 +229,12 @@ final class ProxiesTest {
   void aReferenceThatDoesNotRunFailsACheck() {
     Contender broken =
         new Contender(
-            "haproxy", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
+            "haproxy",
+            "",
+            "",
+            "",
+            false,
+            _ -> new Contender.LaunchCommand(List.of("false"), Map.of()));
     Proxies command = new Proxies(BuiltRouter.home(), List.of(pointsman(), broken), List.of());
     PrintWriter out = new PrintWriter(said, true);
 

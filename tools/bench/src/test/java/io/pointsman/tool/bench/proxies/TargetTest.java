@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.tool.bench.contender.Contender;
 import io.pointsman.tool.bench.contender.Contenders;
-import io.pointsman.tool.bench.proxies.Target.Verdict;
+import io.pointsman.tool.bench.proxies.PerformanceTarget.Verdict;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -34,8 +34,11 @@ final class TargetTest {
     results.add(new Measurement("sse-10000", contender, 1, values, error));
   }
 
-  private static Target target(String row) {
-    return Target.all().stream().filter(t -> t.row().equals(row)).findFirst().orElseThrow();
+  private static PerformanceTarget target(String row) {
+    return PerformanceTarget.all().stream()
+        .filter(t -> t.row().equals(row))
+        .findFirst()
+        .orElseThrow();
   }
 
   private Verdict verdict(String row) {
@@ -48,8 +51,8 @@ final class TargetTest {
     List<String> contenders =
         new Contenders(Path.of("..", "..")).all().stream().map(Contender::name).toList();
 
-    assertThat(Target.all()).hasSizeGreaterThan(30);
-    assertThat(Target.all())
+    assertThat(PerformanceTarget.all()).hasSizeGreaterThan(30);
+    assertThat(PerformanceTarget.all())
         .allSatisfy(
             target -> {
               assertThat(workloads).contains(target.workload());
@@ -170,7 +173,7 @@ final class TargetTest {
     streamed("pointsman", 99, "");
     List<Contender> contenders = new Contenders(Path.of("..", "..")).all();
 
-    String table = Table.of(Workload.named("sse-10000"), contenders, results).text();
+    String table = ResultTable.of(Workload.named("sse-10000"), contenders, results).text();
 
     assertThat(table)
         .containsPattern("haproxy +\\(71.2\\)")

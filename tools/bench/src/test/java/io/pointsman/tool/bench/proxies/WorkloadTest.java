@@ -20,7 +20,7 @@ final class WorkloadTest {
   void theTitleOfTenThousandStreamsStatesThatAllCoresAreShared() {
     Workload workload = Workload.named("sse-10000").withConnections(9_800);
 
-    assertThat(Table.of(workload, List.of(), new Results()).text())
+    assertThat(ResultTable.of(workload, List.of(), new Results()).text())
         .startsWith("sse-10000: 10,000 streams x 10 chunks/s, all cores for all, nothing pinned");
   }
 }

@@ -27,7 +27,7 @@ final class Greedy implements Scorer {
 
   @Override
   public double cost(SimWorker engine, ReplayedRequest request) {
-    int uncached = request.inputTokens() - engine.held(request);
+    int uncached = request.inputTokens() - engine.cachedOrComputing(request);
     double own = prefillMillis(engine, uncached);
     double ttft = Math.max(roomMillis(engine, uncached + request.outputTokens()), 0);
     ttft += stepLeftMillis(engine) + prefillMillis(engine, ahead(engine) + uncached);

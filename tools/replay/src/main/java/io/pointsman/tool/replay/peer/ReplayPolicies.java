@@ -7,6 +7,7 @@ import io.pointsman.tool.replay.run.FleetView;
 import io.pointsman.tool.replay.run.PolicyMaker;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -39,7 +40,7 @@ public final class ReplayPolicies {
   }
 
   /**
-   * Returns the policy of this name.
+   * Returns the policy of this name, also {@code cost} without one {@link CostPart}.
    *
    * @throws IllegalArgumentException if the name is unknown; the message lists all names
    */
@@ -47,6 +48,11 @@ public final class ReplayPolicies {
     PolicyMaker comparator = COMPARATORS.get(name);
     if (comparator != null) {
       return comparator;
+    }
+    Optional<CostPart> missing = CostPart.missingIn(name);
+    if (missing.isPresent()) {
+      CostPart part = missing.get();
+      return (parts, _) -> part.leftOut(parts);
     }
     if (!Policies.names().contains(name)) {
       throw new IllegalArgumentException(

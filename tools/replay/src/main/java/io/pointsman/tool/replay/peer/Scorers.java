@@ -40,7 +40,7 @@ final class Scorers {
    * inserts.
    */
   static double llmd(SimWorker engine, ReplayedRequest request) {
-    int uncached = request.inputTokens() - engine.held(request);
+    int uncached = request.inputTokens() - engine.cachedOrComputing(request);
     double load = engine.pendingTokens() + (double) uncached;
     boolean holder = uncached <= (1 - LLMD_AFFINITY) * request.inputTokens();
     return holder ? load : load + LLMD_GIVE_UP;

@@ -1,7 +1,7 @@
 package io.pointsman.tool.replay.peer;
 
 import io.pointsman.engine.env.RandomSource;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -108,12 +108,12 @@ final class TreePolicy implements Policy, Learner {
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     tree.insert(request.prefix(), lease.worker());
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {}
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {}
 
   @Override
   public void forget(Worker worker) {

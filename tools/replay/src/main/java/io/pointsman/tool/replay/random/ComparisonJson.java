@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.replay.random.Comparison.Best;
+import io.pointsman.tool.replay.random.PolicyComparison.Best;
 import io.pointsman.tool.replay.random.draw.Draw;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -14,7 +14,7 @@ import java.util.Locale;
 final class ComparisonJson {
   private ComparisonJson() {}
 
-  static String text(List<Comparison> rows) {
+  static String text(List<PolicyComparison> rows) {
     ObjectMapper mapper = new ObjectMapper();
     ArrayNode list = mapper.createArrayNode();
     rows.forEach(row -> write(row, list.addObject()));
@@ -25,7 +25,7 @@ final class ComparisonJson {
     }
   }
 
-  private static void write(Comparison row, ObjectNode to) {
+  private static void write(PolicyComparison row, ObjectNode to) {
     Draw draw = row.draw();
     to.put("seed", draw.seed());
     to.put("family", draw.family().label());

@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay.random;
 
-import io.pointsman.tool.replay.random.Comparison.Best;
+import io.pointsman.tool.replay.random.PolicyComparison.Best;
 import io.pointsman.tool.replay.random.draw.Draw;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +20,7 @@ final class ComparisonTable {
   private ComparisonTable() {}
 
   /** One line for a workload. */
-  static String row(Comparison row) {
+  static String row(PolicyComparison row) {
     Draw draw = row.draw();
     Best best = row.best(ComparedTime.MEAN);
     return String.format(
@@ -48,7 +48,7 @@ final class ComparisonTable {
   }
 
   /** All policies on one workload. */
-  static String details(Comparison row) {
+  static String details(PolicyComparison row) {
     Draw draw = row.draw();
     StringBuilder text = new StringBuilder();
     text.append(
@@ -82,7 +82,7 @@ final class ComparisonTable {
     return text.toString();
   }
 
-  private static String line(Comparison row, String policy, Measure measure) {
+  private static String line(PolicyComparison row, String policy, Measure measure) {
     return String.format(
         Locale.ROOT,
         "%-20s %6.1f %10.1f %10.1f %10.1f %6s %6s %6s %7d %6d%s%n",
@@ -96,13 +96,13 @@ final class ComparisonTable {
         ratio(row.ratio(policy, ComparedTime.END_TO_END)),
         measure.served(),
         measure.left(),
-        Comparison.BOUNDS.contains(policy) ? "  bound" : "");
+        PolicyComparison.BOUNDS.contains(policy) ? "  bound" : "");
   }
 
   /** Ratios over all workloads, by family and by kind of engine. */
-  static String summary(List<Comparison> rows) {
+  static String summary(List<PolicyComparison> rows) {
     StringBuilder text = new StringBuilder(String.format("%n%d workloads%n", rows.size()));
-    List<Comparison> compared =
+    List<PolicyComparison> compared =
         rows.stream().filter(row -> !Double.isNaN(row.ratio(ComparedTime.MEAN))).toList();
     if (!compared.isEmpty()) {
       text.append(heading("ratio to the best"));
@@ -113,19 +113,22 @@ final class ComparisonTable {
       group(text, "engine", compared, row -> row.draw().engine().name());
       group(text, "disturbance", compared, row -> row.draw().disturbance().label());
     }
-    List<Comparison> robin =
+    List<PolicyComparison> robin =
         rows.stream().filter(row -> !Double.isNaN(row.ratioToRoundRobin())).toList();
     if (!robin.isEmpty()) {
       text.append(heading("ratio to round robin"));
-      text.append(line("mean TTFT", Statistics.of(robin, Comparison::ratioToRoundRobin)));
+      text.append(line("mean TTFT", Statistics.of(robin, PolicyComparison::ratioToRoundRobin)));
     }
     return text.toString();
   }
 
   private static void group(
-      StringBuilder text, String name, List<Comparison> rows, Function<Comparison, String> key) {
+      StringBuilder text,
+      String name,
+      List<PolicyComparison> rows,
+      Function<PolicyComparison, String> key) {
     text.append(heading("mean TTFT by " + name));
-    Map<String, List<Comparison>> groups =
+    Map<String, List<PolicyComparison>> groups =
         rows.stream().collect(Collectors.groupingBy(key, TreeMap::new, Collectors.toList()));
     groups.forEach(
         (label, of) ->

@@ -36,7 +36,7 @@ final class Fingerprint {
         String.valueOf(s.changes()),
         String.valueOf(s.seed()),
         String.valueOf(s.announcements()),
-        String.valueOf(s.untold()),
+        String.valueOf(s.unreported()),
         String.valueOf(s.engine()),
         String.valueOf(s.blockTokens()));
   }

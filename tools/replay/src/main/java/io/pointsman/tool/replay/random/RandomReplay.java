@@ -11,13 +11,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
-/** Runs random workloads in parallel and prints them in the order of their seeds. */
+/** Runs random workloads in parallel and prints them in the order of the given seeds. */
 public final class RandomReplay {
-  private final SeedRange seeds;
+  private final SeedList seeds;
   private final RandomOptions options;
   private final ReferenceFile reference;
 
-  private RandomReplay(SeedRange seeds, RandomOptions options, ReferenceFile reference) {
+  private RandomReplay(SeedList seeds, RandomOptions options, ReferenceFile reference) {
     this.seeds = seeds;
     this.options = options;
     this.reference = reference;
@@ -30,17 +30,17 @@ public final class RandomReplay {
    * @param json true prints objects instead of tables
    */
   public static void run(
-      SeedRange seeds, RandomOptions options, @Nullable Path file, boolean json, PrintWriter out)
+      SeedList seeds, RandomOptions options, @Nullable Path file, boolean json, PrintWriter out)
       throws IOException {
     RandomReplay replay = new RandomReplay(seeds, options, ReferenceFile.open(file));
     if (json) {
-      List<Comparison> rows = replay.rows(_ -> {});
+      List<PolicyComparison> rows = replay.rows(_ -> {});
       out.println(ComparisonJson.text(rows));
     } else if (seeds.single()) {
       replay.rows(row -> out.print(ComparisonTable.details(row)));
     } else {
       out.println(ComparisonTable.HEADER);
-      List<Comparison> rows =
+      List<PolicyComparison> rows =
           replay.rows(
               row -> {
                 out.println(ComparisonTable.row(row));
@@ -51,17 +51,31 @@ public final class RandomReplay {
     out.flush();
   }
 
-  /** Receives each row in the order of seeds, as soon as it and all previous rows are known. */
-  private interface RowListener {
-    void row(Comparison row);
+  /**
+   * Runs the workloads and prints the worth of each part that a policy lacks.
+   *
+   * @param options its first policy is the whole one, and each of the others lacks a part
+   * @param file as for {@link #run}
+   */
+  public static void ablate(
+      SeedList seeds, RandomOptions options, @Nullable Path file, boolean json, PrintWriter out)
+      throws IOException {
+    RandomReplay replay = new RandomReplay(seeds, options, ReferenceFile.open(file));
+    List<PolicyComparison> rows = replay.rows(_ -> {});
+    out.print(json ? ComparisonJson.text(rows) + System.lineSeparator() : AblationTable.text(rows));
+    out.flush();
   }
 
-  private List<Comparison> rows(RowListener listener) {
+  /** Receives each row in the order of seeds, as soon as it and all previous rows are known. */
+  private interface RowListener {
+    void row(PolicyComparison row);
+  }
+
+  private List<PolicyComparison> rows(RowListener listener) {
     try (ExecutorService threads = Executors.newFixedThreadPool(options.threads())) {
-      List<Future<Comparison>> coming = new ArrayList<>();
-      for (long seed = seeds.from(); seed <= seeds.to(); seed++) {
-        long each = seed;
-        coming.add(threads.submit(() -> new WorkloadRun(each, options, reference).run()));
+      List<Future<PolicyComparison>> coming = new ArrayList<>();
+      for (long seed : seeds.seeds()) {
+        coming.add(threads.submit(() -> new WorkloadRun(seed, options, reference).run()));
       }
       try {
         return collect(coming, listener);
@@ -71,11 +85,12 @@ public final class RandomReplay {
     }
   }
 
-  private static List<Comparison> collect(List<Future<Comparison>> coming, RowListener listener) {
-    List<Comparison> rows = new ArrayList<>();
-    for (Future<Comparison> each : coming) {
+  private static List<PolicyComparison> collect(
+      List<Future<PolicyComparison>> coming, RowListener listener) {
+    List<PolicyComparison> rows = new ArrayList<>();
+    for (Future<PolicyComparison> each : coming) {
       try {
-        Comparison row = each.get();
+        PolicyComparison row = each.get();
         rows.add(row);
         listener.row(row);
       } catch (InterruptedException e) {

@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class ReferenceFile {
   private final @Nullable Path file;
   private final ObjectMapper json = new ObjectMapper();
-  private final Map<Key, ObjectNode> lines = new HashMap<>();
+  private final Map<ReferenceKey, ObjectNode> lines = new HashMap<>();
 
-  private record Key(long seed, String policy, String fingerprint) {}
+  private record ReferenceKey(long seed, String policy, String fingerprint) {}
 
   private ReferenceFile(@Nullable Path file) {
     this.file = file;
@@ -56,8 +56,8 @@ final class ReferenceFile {
     if (!(read instanceof ObjectNode object) || !object.has("fingerprint")) {
       throw new IllegalArgumentException("reference: " + where + " (expected: a stored result)");
     }
-    Key key =
-        new Key(
+    ReferenceKey key =
+        new ReferenceKey(
             object.path("seed").asLong(),
             object.path("policy").asText(),
             object.path("fingerprint").asText());
@@ -66,7 +66,7 @@ final class ReferenceFile {
 
   /** The result of a policy; null if there is none. */
   synchronized @Nullable Measure measure(long seed, String policy, String fingerprint) {
-    ObjectNode line = lines.get(new Key(seed, policy, fingerprint));
+    ObjectNode line = lines.get(new ReferenceKey(seed, policy, fingerprint));
     return line == null
         ? null
         : new Measure(
@@ -84,12 +84,12 @@ final class ReferenceFile {
     line.put("ttft_mean_ms", measure.ttftMean()).put("ttft_p99_ms", measure.ttftP99());
     line.put("e2e_mean_ms", measure.endToEndMean()).put("hit", measure.hit());
     line.put("served", measure.served()).put("left", measure.left());
-    keep(new Key(seed, policy, fingerprint), line);
+    keep(new ReferenceKey(seed, policy, fingerprint), line);
   }
 
   /** Requests per second at load 1.0; NaN if unknown. */
   synchronized double capacity(long seed, String fingerprint) {
-    ObjectNode line = lines.get(new Key(seed, "capacity", fingerprint));
+    ObjectNode line = lines.get(new ReferenceKey(seed, "capacity", fingerprint));
     return line == null ? Double.NaN : line.path("capacity").asDouble();
   }
 
@@ -97,10 +97,10 @@ final class ReferenceFile {
     ObjectNode line = json.createObjectNode();
     line.put("seed", seed).put("policy", "capacity").put("fingerprint", fingerprint);
     line.put("capacity", capacity);
-    keep(new Key(seed, "capacity", fingerprint), line);
+    keep(new ReferenceKey(seed, "capacity", fingerprint), line);
   }
 
-  private synchronized void keep(Key key, ObjectNode line) {
+  private synchronized void keep(ReferenceKey key, ObjectNode line) {
     lines.put(key, line);
     if (file == null) {
       return;

@@ -20,10 +20,10 @@ record Statistics(
   static final List<Double> MARKS = List.of(1.05, 1.10, 1.20);
 
   /** Computes the statistics of workloads with this ratio; at least one. */
-  static Statistics of(List<Comparison> rows, ToDoubleFunction<Comparison> ratio) {
+  static Statistics of(List<PolicyComparison> rows, ToDoubleFunction<PolicyComparison> ratio) {
     double[] sorted = rows.stream().mapToDouble(ratio).sorted().toArray();
     double mean = Math.exp(Arrays.stream(sorted).map(Math::log).average().orElse(Double.NaN));
-    Comparison worst = rows.stream().max(Comparator.comparingDouble(ratio)).orElseThrow();
+    PolicyComparison worst = rows.stream().max(Comparator.comparingDouble(ratio)).orElseThrow();
     List<Integer> above = MARKS.stream().map(mark -> count(sorted, mark)).toList();
     double p95 = sorted[(int) Math.ceil(0.95 * sorted.length) - 1];
     return new Statistics(

@@ -1,6 +1,7 @@
 package io.pointsman.tool.replay.random;
 
 import io.pointsman.tool.replay.peer.Capacity;
+import io.pointsman.tool.replay.peer.CostPart;
 import io.pointsman.tool.replay.peer.ReplayPolicies;
 import io.pointsman.tool.replay.random.draw.Draw;
 import io.pointsman.tool.replay.random.draw.RandomWorkload;
@@ -16,9 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs every policy on the workload of one seed. */
 final class WorkloadRun {
-  /** The policy under development; its results are not stored. */
-  private static final String NEVER_KEPT = "cost";
-
   private final RandomOptions options;
   private final ReferenceFile reference;
   private final RandomWorkload workload;
@@ -31,15 +29,18 @@ final class WorkloadRun {
     workload = RandomWorkload.of(Draw.of(seed), options.requests());
   }
 
-  /** Uses results of earlier runs, except for the subject and {@code cost}. */
-  Comparison run() {
+  /**
+   * Uses results of earlier runs, except for the subject and {@code cost}, the policy under
+   * development.
+   */
+  PolicyComparison run() {
     double rate = rate();
     Trace trace = workload.at(rate);
     SimulationSettings settings = settings(slow(), changes(rate));
     String fingerprint = Fingerprint.of(trace, settings);
     Map<String, Measure> measures = new LinkedHashMap<>();
     for (String policy : options.policies()) {
-      boolean kept = !measures.isEmpty() && !policy.equals(NEVER_KEPT);
+      boolean kept = !measures.isEmpty() && !CostPart.ofCost(policy);
       Measure known = kept ? reference.measure(draw.seed(), policy, fingerprint) : null;
       if (known == null) {
         known = Measure.of(Simulation.run(trace, ReplayPolicies.of(policy), settings));
@@ -49,7 +50,7 @@ final class WorkloadRun {
       }
       measures.put(policy, known);
     }
-    return new Comparison(draw, rate, measures);
+    return new PolicyComparison(draw, rate, measures);
   }
 
   private Draw overridden(Draw drawn) {

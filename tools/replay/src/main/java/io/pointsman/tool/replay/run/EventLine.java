@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
  * some of them lost. There is no replay: after a loss only new events count.
  */
 final class EventLine implements CacheListener {
-  private record Batch(long at, List<KvEvent> events, boolean lost) {}
+  private record DelayedBatch(long at, List<KvEvent> events, boolean lost) {}
 
   private final Worker worker;
   private final KvFeed feed;
@@ -28,7 +28,7 @@ final class EventLine implements CacheListener {
   private final long lateNanos;
   private final double lost;
   private final SplittableRandom random;
-  private final Deque<Batch> coming = new ArrayDeque<>();
+  private final Deque<DelayedBatch> coming = new ArrayDeque<>();
   private boolean gap;
 
   EventLine(
@@ -74,10 +74,10 @@ final class EventLine implements CacheListener {
   }
 
   private void send(KvEvent event) {
-    Batch last = coming.peekLast();
+    DelayedBatch last = coming.peekLast();
     long at = time.nanos() + lateNanos;
     if (last == null || last.at() != at) {
-      last = new Batch(at, new ArrayList<>(), random.nextDouble() < lost);
+      last = new DelayedBatch(at, new ArrayList<>(), random.nextDouble() < lost);
       coming.add(last);
     }
     last.events().add(event);
@@ -85,7 +85,7 @@ final class EventLine implements CacheListener {
 
   /** Delivers the events that have arrived by now. */
   void deliver() {
-    for (Batch first = coming.peek();
+    for (DelayedBatch first = coming.peek();
         first != null && first.at() <= time.nanos();
         first = coming.peek()) {
       coming.remove();

@@ -16,7 +16,7 @@ final class MergedCache {
   /** Tokens of each block, from the least to the most recently used. */
   private final LinkedHashMap<Long, Integer> blocks = new LinkedHashMap<>(1024, 0.75f, true);
 
-  private long held;
+  private long storedTokens;
   private long asked;
   private long found;
 
@@ -42,15 +42,15 @@ final class MergedCache {
     for (int i = hashes.length - 1; i >= 0; i--) {
       int tokens = Math.clamp(request.inputTokens() - (long) i * blockTokens, 0, blockTokens);
       Integer before = blocks.put(hashes[i], tokens);
-      held += tokens - (before == null ? 0 : before);
+      storedTokens += tokens - (before == null ? 0 : before);
     }
     evict();
   }
 
   private void evict() {
     Iterator<Map.Entry<Long, Integer>> oldest = blocks.entrySet().iterator();
-    while (held > capacity && oldest.hasNext()) {
-      held -= oldest.next().getValue();
+    while (storedTokens > capacity && oldest.hasNext()) {
+      storedTokens -= oldest.next().getValue();
       oldest.remove();
     }
   }

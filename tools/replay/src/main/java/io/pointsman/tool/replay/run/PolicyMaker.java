@@ -7,7 +7,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 @FunctionalInterface
 public interface PolicyMaker {
   /**
-   * @param parts clock, dice and settings of the run
+   * @param parts clock, random source and settings of the run
    * @param view the simulated engines, for comparators that use their state
    */
   PolicySetup make(PolicyParts parts, FleetView view);

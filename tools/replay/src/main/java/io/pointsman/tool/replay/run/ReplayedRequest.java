@@ -13,7 +13,7 @@ public final class ReplayedRequest implements Sequence.Listener {
   private final int index;
   private final TraceRequest request;
   private final long[] engineBlocks;
-  private final boolean told;
+  private final boolean hitsReported;
   private final long arrivedAt;
   private final Consumer<ReplayedRequest> atEnd;
   private final SimulatedTime time;
@@ -23,26 +23,26 @@ public final class ReplayedRequest implements Sequence.Listener {
   private @Nullable Sequence sequence;
   private int uncached;
   private long placedAt;
-  private long heldNanos;
+  private long deferredNanos;
   private double predictedMillis = Double.NaN;
   private long firstTokenAt = -1;
   private long endedAt = -1;
   private boolean left;
 
   /**
-   * @param told true if the engine reports its cache hits
+   * @param hitsReported true if the engine reports its cache hits
    */
   ReplayedRequest(
       int index,
       TraceRequest request,
       long[] engineBlocks,
-      boolean told,
+      boolean hitsReported,
       SimulatedTime time,
       Consumer<ReplayedRequest> atEnd) {
     this.index = index;
     this.request = request;
     this.engineBlocks = engineBlocks;
-    this.told = told;
+    this.hitsReported = hitsReported;
     this.time = time;
     arrivedAt = time.nanos();
     this.atEnd = atEnd;
@@ -72,12 +72,12 @@ public final class ReplayedRequest implements Sequence.Listener {
 
   /** Records that it was deferred in the router before it is sent. */
   void deferred(long nanos) {
-    heldNanos += nanos;
+    deferredNanos += nanos;
   }
 
   /** Milliseconds for which it was deferred in the router; 0 if it was not. */
-  double heldMillis() {
-    return heldNanos / 1e6;
+  double deferredMillis() {
+    return deferredNanos / 1e6;
   }
 
   void send(SimWorker worker, Lease lease, double predictedMillis) {
@@ -85,7 +85,7 @@ public final class ReplayedRequest implements Sequence.Listener {
     this.worker = worker;
     this.lease = lease;
     placedAt = time.nanos();
-    uncached = request.inputTokens() - worker.held(this);
+    uncached = request.inputTokens() - worker.cachedOrComputing(this);
     Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
     if (origin != null) {
       sent.of(origin);
@@ -112,7 +112,7 @@ public final class ReplayedRequest implements Sequence.Listener {
     if (sequence.ended()) {
       endedAt = time.nanos();
       on.ended(this);
-      int cached = told && request.outputTokens() > 0 ? sequence.cachedTokens() : -1;
+      int cached = hitsReported && request.outputTokens() > 0 ? sequence.cachedTokens() : -1;
       under.reported(new Usage(request.inputTokens(), cached, request.outputTokens()));
       under.succeeded();
       atEnd.accept(this);

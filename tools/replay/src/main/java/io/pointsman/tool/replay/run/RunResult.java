@@ -19,20 +19,20 @@ public final class RunResult {
   private final List<Integer> requestsByWorker;
   private final List<Presence> engines;
   private final double mergedHit;
-  private final double[] held;
-  private final @Nullable CacheMissAttribution lostHits;
+  private final double[] deferred;
+  private final @Nullable CacheMissAttribution cacheMisses;
 
   /**
    * @param workers in the order in which they joined
    * @param mergedHit hits of one cache as large as all together
-   * @param lostHits the policy's account of lost hits; null if it does not predict
+   * @param cacheMisses the policy's cache misses; null if it does not predict
    */
   RunResult(
       ReplayedRequest[] exchanges,
       List<SimWorker> workers,
       long nanos,
       double mergedHit,
-      @Nullable CacheMissAttribution lostHits) {
+      @Nullable CacheMissAttribution cacheMisses) {
     List<ReplayedRequest> ended = new ArrayList<>();
     for (ReplayedRequest exchange : exchanges) {
       if (exchange != null && exchange.ended()) {
@@ -53,8 +53,9 @@ public final class RunResult {
     rejected = exchanges.length - ended.size();
     seconds = nanos / 1e9;
     this.mergedHit = mergedHit;
-    held = ended.stream().mapToDouble(ReplayedRequest::heldMillis).filter(t -> t > 0).toArray();
-    this.lostHits = lostHits;
+    deferred =
+        ended.stream().mapToDouble(ReplayedRequest::deferredMillis).filter(t -> t > 0).toArray();
+    this.cacheMisses = cacheMisses;
   }
 
   /** Errors of the predicted times to first token. */
@@ -63,8 +64,8 @@ public final class RunResult {
   }
 
   /** The policy's reasons for computed prompt tokens; null if it does not predict. */
-  public @Nullable CacheMissAttribution lostHits() {
-    return lostHits;
+  public @Nullable CacheMissAttribution cacheMisses() {
+    return cacheMisses;
   }
 
   /**
@@ -111,18 +112,18 @@ public final class RunResult {
   }
 
   /** Number of deferred requests. */
-  public int held() {
-    return held.length;
+  public int deferred() {
+    return deferred.length;
   }
 
   /** Mean deferral in milliseconds; 0 if there was none. */
-  public double heldMean() {
-    return Arrays.stream(held).average().orElse(0);
+  public double deferredMean() {
+    return Arrays.stream(deferred).average().orElse(0);
   }
 
   /** Longest deferral in milliseconds. */
-  public double heldMost() {
-    return Arrays.stream(held).max().orElse(0);
+  public double deferredMax() {
+    return Arrays.stream(deferred).max().orElse(0);
   }
 
   public double ttftMean() {

@@ -156,7 +156,7 @@ public final class SimWorker {
   }
 
   /** Prompt tokens in its cache or being computed for it. */
-  public int held(ReplayedRequest request) {
+  public int cachedOrComputing(ReplayedRequest request) {
     long[] hashes = request.engineBlocks();
     if (!scheduler.limits().rules().prefixCache()) {
       return 0;

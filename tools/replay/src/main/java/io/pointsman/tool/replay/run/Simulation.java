@@ -59,7 +59,7 @@ public final class Simulation {
   private final SimulatedTime time = new SimulatedTime();
   private final Fleet fleet;
   private final KvIndex kv;
-  private final SplittableRandom lossDice;
+  private final SplittableRandom lossRandom;
   private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
@@ -85,7 +85,7 @@ public final class Simulation {
       new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
 
   /** Deferred requests, by the index of their request. */
-  private final Map<Integer, Guest> guests = new HashMap<>();
+  private final Map<Integer, Waiter> waiters = new HashMap<>();
 
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final Queue<Change> changes;
@@ -110,15 +110,15 @@ public final class Simulation {
     merged = new MergedCache(trace.blockTokens(), (long) settings.workers() * settings.kvTokens());
     exchanges = new ReplayedRequest[trace.requests().size()];
     SplittableRandom random = new SplittableRandom(settings.seed());
-    RandomSource dice = random::nextInt;
+    RandomSource source = random::nextInt;
     fleet = new Fleet(FleetSettings.DEFAULTS, time::nanos);
     int maxWorkers = FleetSettings.DEFAULTS.maxWorkers();
     kv = new KvIndex(KV_BYTES, maxWorkers, time::nanos);
-    lossDice = new SplittableRandom(settings.seed());
+    lossRandom = new SplittableRandom(settings.seed());
     PolicyParts parts =
         new PolicyParts(
             time::nanos,
-            dice,
+            source,
             maxWorkers,
             settings.policies(),
             new KvKnowledge(kv, TokenKeys.NONE));
@@ -126,7 +126,7 @@ public final class Simulation {
     insight = setup.insight();
     engine =
         new RoutingEngine(
-            fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, dice);
+            fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, source);
     deferral = new Deferral(engine, settings.deferral(), time::nanos);
     for (int i = 0; i < settings.workers(); i++) {
       add(i);
@@ -155,7 +155,8 @@ public final class Simulation {
     view.put(simulated);
     Announcements announcements = settings.announcements();
     if (announcements != null && announcements.any()) {
-      EventLine line = new EventLine(worker, kv, time, cut.engineTokens(), announcements, lossDice);
+      EventLine line =
+          new EventLine(worker, kv, time, cut.engineTokens(), announcements, lossRandom);
       lines.put(worker, line);
       simulated.scheduler().cache().listen(line);
     }
@@ -176,7 +177,7 @@ public final class Simulation {
       }
     }
     while (step()) {}
-    CacheMissAttribution lost = insight == null ? null : insight.lostHits();
+    CacheMissAttribution lost = insight == null ? null : insight.cacheMisses();
     return new RunResult(exchanges, all, time.nanos(), merged.hit(), lost);
   }
 
@@ -234,9 +235,9 @@ public final class Simulation {
       return;
     }
     goTo(departure.at());
-    Guest guest = guests.remove(departure.index());
-    if (guest != null) {
-      deferral.leave(guest);
+    Waiter waiter = waiters.remove(departure.index());
+    if (waiter != null) {
+      deferral.leave(waiter);
     }
     exchange.leave();
   }
@@ -265,9 +266,9 @@ public final class Simulation {
       return;
     }
     merged.take(request);
-    boolean told = settings.untold() == 0;
+    boolean hitsReported = settings.unreported() == 0;
     ReplayedRequest exchange =
-        new ReplayedRequest(index, request, cut.blocks(request), told, time, this::ended);
+        new ReplayedRequest(index, request, cut.blocks(request), hitsReported, time, this::ended);
     exchanges[index] = exchange;
     if (request.patience() < Double.POSITIVE_INFINITY) {
       departures.add(new Arrival(time.nanos() + nanos(request.patience()), index));
@@ -279,10 +280,10 @@ public final class Simulation {
     PrefixBlocks prefix = key(exchange, request);
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
-    Guest guest = new Guest(exchange, asked);
-    Decision decision = deferral.decide(guest);
+    Waiter waiter = new Waiter(exchange, asked);
+    Decision decision = deferral.decide(waiter);
     if (decision == null) {
-      guests.put(exchange.index(), guest);
+      waiters.put(exchange.index(), waiter);
       wakeLater();
     } else {
       decided(exchange, asked, decision);
@@ -296,11 +297,11 @@ public final class Simulation {
   }
 
   /** A request that may be deferred. */
-  private final class Guest implements Deferral.Guest {
+  private final class Waiter implements Deferral.Waiter {
     private final ReplayedRequest exchange;
     private final RoutingRequest request;
 
-    Guest(ReplayedRequest exchange, RoutingRequest request) {
+    Waiter(ReplayedRequest exchange, RoutingRequest request) {
       this.exchange = exchange;
       this.request = request;
     }
@@ -311,9 +312,9 @@ public final class Simulation {
     }
 
     @Override
-    public void decided(Decision decision, long heldNanos) {
-      guests.remove(exchange.index());
-      exchange.deferred(heldNanos);
+    public void decided(Decision decision, long deferredNanos) {
+      waiters.remove(exchange.index());
+      exchange.deferred(deferredNanos);
       Simulation.this.decided(exchange, request, decision);
     }
 
@@ -327,9 +328,9 @@ public final class Simulation {
     long[] blocks = request.blocks();
     int length = request.inputTokens();
     PrefixBlocks text =
-        settings.untold() == 0
+        settings.unreported() == 0
             ? new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length)
-            : untold(length, blocks);
+            : unreported(length, blocks);
     Announcements announcements = settings.announcements();
     if (announcements == null) {
       return text;
@@ -340,11 +341,11 @@ public final class Simulation {
   }
 
   /** A text prompt: the router's estimate of its length is wrong to some degree. */
-  private PrefixBlocks untold(int tokens, long[] blocks) {
+  private PrefixBlocks unreported(int tokens, long[] blocks) {
     double error =
         blocks.length == 0
             ? 0
-            : settings.untold() * (PrefixBlocks.mix(blocks[0]) / (double) Long.MAX_VALUE);
+            : settings.unreported() * (PrefixBlocks.mix(blocks[0]) / (double) Long.MAX_VALUE);
     int taken = Math.max(1, (int) Math.round(tokens * (1 + error)));
     int bytes = Math.multiplyExact(tokens, BYTES_PER_TOKEN);
     int blockBytes = Math.multiplyExact(trace.blockTokens(), BYTES_PER_TOKEN);

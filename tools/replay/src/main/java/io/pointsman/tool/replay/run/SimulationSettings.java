@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param policies settings of the production policies
  * @param announcements the engines' KV events; null: none, and prompts are identified by the
  *     trace's hashes
- * @param untold 0: engines report cache hits, and lengths are exact. Above 0, below 1: they do not
- *     report, and the router's lengths differ by up to this share, constant per conversation.
+ * @param unreported 0: engines report cache hits, and lengths are exact. Above 0, below 1: they do
+ *     not report, and the router's lengths differ by up to this share, constant per conversation.
  * @param deferral settings for deferred requests
  * @param engine the kind of the engines
  * @param blockTokens tokens per block of an engine; 0: 64 if the trace's blocks can be divided into
@@ -34,7 +34,7 @@ public record SimulationSettings(
     long seed,
     PolicySettings policies,
     @Nullable Announcements announcements,
-    double untold,
+    double unreported,
     DeferralSettings deferral,
     ServiceProfile engine,
     int blockTokens) {
@@ -47,7 +47,7 @@ public record SimulationSettings(
       long seed,
       PolicySettings policies,
       @Nullable Announcements announcements,
-      double untold,
+      double unreported,
       DeferralSettings deferral) {
     this(
         workers,
@@ -57,7 +57,7 @@ public record SimulationSettings(
         seed,
         policies,
         announcements,
-        untold,
+        unreported,
         deferral,
         ServiceProfiles.DEFAULT,
         0);
@@ -72,7 +72,7 @@ public record SimulationSettings(
       long seed,
       PolicySettings policies,
       @Nullable Announcements announcements,
-      double untold) {
+      double unreported) {
     this(
         workers,
         kvTokens,
@@ -81,7 +81,7 @@ public record SimulationSettings(
         seed,
         policies,
         announcements,
-        untold,
+        unreported,
         DeferralSettings.DEFAULTS);
   }
 
@@ -114,8 +114,9 @@ public record SimulationSettings(
     if (workers < 1 || workers > 16_384) {
       throw new IllegalArgumentException("workers: " + workers + " (expected: 1 to 16384)");
     }
-    if (!(untold >= 0 && untold < 1)) {
-      throw new IllegalArgumentException("untold: " + untold + " (expected: 0 to less than 1)");
+    if (!(unreported >= 0 && unreported < 1)) {
+      throw new IllegalArgumentException(
+          "unreported: " + unreported + " (expected: 0 to less than 1)");
     }
     if (blockTokens < 0 || blockTokens > 4096) {
       throw new IllegalArgumentException(

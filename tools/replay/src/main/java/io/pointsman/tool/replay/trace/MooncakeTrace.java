@@ -114,8 +114,9 @@ public final class MooncakeTrace {
               whole(line, "input_length"),
               whole(line, "output_length"),
               ids(field(line, "hash_ids")));
-      JsonNode told = line.get("block_tokens");
-      double blockTokens = told == null ? 0 : Math.max(0, number(told, "block_tokens"));
+      JsonNode reportedSize = line.get("block_tokens");
+      double blockTokens =
+          reportedSize == null ? 0 : Math.max(0, number(reportedSize, "block_tokens"));
       return new Line(
           checked.at(),
           checked.inputTokens(),

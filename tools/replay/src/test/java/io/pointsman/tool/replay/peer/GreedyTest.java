@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class GreedyTest {
   private static final int TOKENS_PER_HASH = 1000;
 
-  private final List<Double> told = new ArrayList<>();
+  private final List<Double> costs = new ArrayList<>();
 
   private RunResult run(TraceRequest... requests) {
     SimulationSettings settings =
@@ -29,8 +29,8 @@ class GreedyTest {
           Greedy greedy = new Greedy(parts.ticker(), -1);
           Scorer scorer =
               (engine, exchange) -> {
-                told.add(greedy.cost(engine, exchange));
-                return told.getLast();
+                costs.add(greedy.cost(engine, exchange));
+                return costs.getLast();
               };
           return new PolicySetup(new ScoredPolicy(view, scorer, parts.random(), false), List.of());
         },
@@ -46,22 +46,22 @@ class GreedyTest {
   }
 
   /** Checks only the last request, because a later one may join the same step and delay it. */
-  private void assertToldAsItCame(double measured) {
-    assertThat(told.getLast()).isCloseTo(measured, within(0.01));
+  private void assertCostIsMeasuredTime(double measured) {
+    assertThat(costs.getLast()).isCloseTo(measured, within(0.01));
   }
 
   @Test
   void boundKnowsTheWaitBehindALongPromptInPrefill() {
     RunResult result = run(request(0, 20_000, 1), request(100, 1000, 100));
 
-    assertToldAsItCame(result.ttft(0.5));
+    assertCostIsMeasuredTime(result.ttft(0.5));
   }
 
   @Test
   void boundKnowsTheWaitBehindAWaitingPrompt() {
     RunResult result = run(request(0, 9000, 1), request(20, 8000, 100), request(40, 9000, 200));
 
-    assertToldAsItCame(result.ttft(1));
+    assertCostIsMeasuredTime(result.ttft(1));
   }
 
   @Test
@@ -69,6 +69,6 @@ class GreedyTest {
     RunResult result = run(request(0, 20_000, 1), request(100, 19_500, 1));
 
     assertThat(result.hit()).isGreaterThan(0.4);
-    assertToldAsItCame(result.ttft(0.5));
+    assertCostIsMeasuredTime(result.ttft(0.5));
   }
 }

@@ -60,7 +60,7 @@ class TreePolicyTest {
   }
 
   /** Places a prompt on a worker and ends it. */
-  private static void held(TreePolicy policy, Worker worker, RoutingRequest prompt) {
+  private static void cached(TreePolicy policy, Worker worker, RoutingRequest prompt) {
     Lease lease = lease(worker);
     policy.placed(prompt, lease);
     lease.ignored();
@@ -71,12 +71,12 @@ class TreePolicyTest {
     return workers.indexOf(requireNonNull(chosen, "chosen"));
   }
 
-  /** Chooses a worker for a prompt; worker 0 holds its first {@code blocksHeld} blocks. */
-  private int chosen(Rules rules, int blocksHeld, int... loads) {
+  /** Chooses a worker for a prompt; worker 0 holds its first {@code blocksCached} blocks. */
+  private int chosen(Rules rules, int blocksCached, int... loads) {
     workers(loads);
     TreePolicy policy = new TreePolicy(rules, random);
-    held(policy, workers.getFirst(), prompt(1, BLOCKS));
-    return chosen(policy, prompt(2, blocksHeld));
+    cached(policy, workers.getFirst(), prompt(1, BLOCKS));
+    return chosen(policy, prompt(2, blocksCached));
   }
 
   @ParameterizedTest(name = "{0}: {1} of 10 blocks")
@@ -140,9 +140,9 @@ class TreePolicyTest {
   void sglangPrefersAnotherHolderToANonHolder(int first, int alone, int beside) {
     workers(first, 8, 0, 0);
     TreePolicy policy = new TreePolicy(Rules.SGLANG, random);
-    held(policy, workers.get(0), prompt(1, BLOCKS));
+    cached(policy, workers.get(0), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(alone);
-    held(policy, workers.get(1), prompt(1, BLOCKS));
+    cached(policy, workers.get(1), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(beside);
   }
 
@@ -151,9 +151,9 @@ class TreePolicyTest {
   void leastLoadedOfTheLargestHoldersIsChosen(Rules rules) {
     workers(2, 1, 0, 0);
     TreePolicy policy = new TreePolicy(rules, random);
-    held(policy, workers.get(0), prompt(1, BLOCKS));
-    held(policy, workers.get(1), prompt(1, BLOCKS));
-    held(policy, workers.get(2), prompt(2, 8));
+    cached(policy, workers.get(0), prompt(1, BLOCKS));
+    cached(policy, workers.get(1), prompt(1, BLOCKS));
+    cached(policy, workers.get(2), prompt(2, 8));
 
     assertThat(chosen(policy, prompt(3, BLOCKS))).isEqualTo(1);
   }
@@ -165,8 +165,8 @@ class TreePolicyTest {
     TreePolicy policy = new TreePolicy(rules, random);
 
     assertThat(chosen(policy, prompt(1, 0))).isEqualTo(1);
-    held(policy, workers.get(2), prompt(1, BLOCKS));
-    held(policy, workers.get(1), prompt(1, BLOCKS));
+    cached(policy, workers.get(2), prompt(1, BLOCKS));
+    cached(policy, workers.get(1), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(1);
   }
 
@@ -185,7 +185,7 @@ class TreePolicyTest {
     int[] next = {0};
     random = _ -> rolls[next[0]++];
     TreePolicy policy = new TreePolicy(Rules.RAY, _ -> random.roll(1));
-    held(policy, workers.get(0), prompt(1, 0));
+    cached(policy, workers.get(0), prompt(1, 0));
 
     assertThat(chosen(policy, prompt(2, 0))).isEqualTo(chosen);
   }
@@ -195,7 +195,7 @@ class TreePolicyTest {
   void departedWorkerHoldsNothing(Rules rules) {
     workers(0, 0);
     TreePolicy policy = new TreePolicy(rules, random);
-    held(policy, workers.get(1), prompt(1, BLOCKS));
+    cached(policy, workers.get(1), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(1);
     policy.forget(workers.get(1));
 

@@ -14,11 +14,11 @@ class ComparisonTest {
     return new Measure(mean, p99, endToEnd, 0.5, 100, 0);
   }
 
-  private static Comparison comparison(long seed, Map<String, Measure> measures) {
-    return new Comparison(Draw.of(seed), 1, measures);
+  private static PolicyComparison comparison(long seed, Map<String, Measure> measures) {
+    return new PolicyComparison(Draw.of(seed), 1, measures);
   }
 
-  private static Comparison comparison(long seed, double subject, double other) {
+  private static PolicyComparison comparison(long seed, double subject, double other) {
     Map<String, Measure> measures = new LinkedHashMap<>();
     measures.put("cost", measure(subject, subject, subject));
     measures.put("round_robin", measure(other, other, other));
@@ -27,11 +27,11 @@ class ComparisonTest {
 
   @Test
   void timesWithinTwoMillisecondsAreEqual() {
-    assertThat(Comparison.ratio(3.9, 2)).isEqualTo(1);
-    assertThat(Comparison.ratio(2, 3.9)).isEqualTo(1);
-    assertThat(Comparison.ratio(4, 2)).isEqualTo(2);
-    assertThat(Comparison.ratio(100, 200)).isEqualTo(0.5);
-    assertThat(Comparison.ratio(100, 0)).isFinite().isGreaterThan(1);
+    assertThat(PolicyComparison.ratio(3.9, 2)).isEqualTo(1);
+    assertThat(PolicyComparison.ratio(2, 3.9)).isEqualTo(1);
+    assertThat(PolicyComparison.ratio(4, 2)).isEqualTo(2);
+    assertThat(PolicyComparison.ratio(100, 200)).isEqualTo(0.5);
+    assertThat(PolicyComparison.ratio(100, 0)).isFinite().isGreaterThan(1);
   }
 
   @Test
@@ -41,10 +41,10 @@ class ComparisonTest {
     measures.put("round_robin", measure(200, 500, 2000));
     measures.put("llm_d", measure(80, 800, 3000));
     measures.put("greedy", measure(10, 10, 10));
-    Comparison row = comparison(1, measures);
+    PolicyComparison row = comparison(1, measures);
 
-    assertThat(row.best(ComparedTime.MEAN)).isEqualTo(new Comparison.Best("llm_d", 80));
-    assertThat(row.best(ComparedTime.P99)).isEqualTo(new Comparison.Best("round_robin", 500));
+    assertThat(row.best(ComparedTime.MEAN)).isEqualTo(new PolicyComparison.Best("llm_d", 80));
+    assertThat(row.best(ComparedTime.P99)).isEqualTo(new PolicyComparison.Best("round_robin", 500));
     assertThat(row.ratio(ComparedTime.MEAN)).isEqualTo(1.25);
     assertThat(row.ratio(ComparedTime.P99)).isEqualTo(0.8);
     assertThat(row.ratio(ComparedTime.END_TO_END)).isEqualTo(0.5);
@@ -54,7 +54,7 @@ class ComparisonTest {
 
   @Test
   void subjectAloneHasNoRatio() {
-    Comparison row = comparison(1, Map.of("cost", measure(1, 1, 1)));
+    PolicyComparison row = comparison(1, Map.of("cost", measure(1, 1, 1)));
 
     assertThat(row.ratio(ComparedTime.MEAN)).isNaN();
     assertThat(row.ratioToRoundRobin()).isNaN();
@@ -64,7 +64,7 @@ class ComparisonTest {
 
   @Test
   void statisticsCountWorkloadsAboveEachMarkAndNameTheWorst() {
-    List<Comparison> rows =
+    List<PolicyComparison> rows =
         List.of(
             comparison(1, 100, 100),
             comparison(2, 107, 100),
@@ -78,6 +78,29 @@ class ComparisonTest {
     assertThat(statistics.worst()).isEqualTo(4);
     assertThat(statistics.worstSeed()).isEqualTo(4);
     assertThat(statistics.above()).containsExactly(3, 2, 1);
+  }
+
+  @Test
+  void partIsComparedWithTheWholePolicyAndNotWithOtherParts() {
+    Map<String, Measure> turns = new LinkedHashMap<>();
+    turns.put("cost", measure(100, 100, 100));
+    turns.put("cost-ties", measure(121, 144, 100));
+    turns.put("cost-guard", measure(10, 10, 10));
+    Map<String, Measure> others = new LinkedHashMap<>();
+    others.put("cost", measure(100, 100, 100));
+    others.put("cost-ties", measure(100, 101, 400));
+    others.put("cost-guard", measure(10, 10, 10));
+    assertThat(Draw.of(1).family()).isNotEqualTo(Draw.of(2).family());
+
+    String table = AblationTable.text(List.of(comparison(1, turns), comparison(2, others)));
+
+    String family = Draw.of(1).family().label();
+    assertThat(table.lines())
+        .anySatisfy(
+            line ->
+                assertThat(line.split(" {2,}| "))
+                    .startsWith("cost-ties", "1.100", "1.200", "2.000", "1.210", family))
+        .anySatisfy(line -> assertThat(line).matches("cost-guard +0.100 +0.100 +0.100 .*"));
   }
 
   @Test

@@ -55,7 +55,7 @@ class CostBoundsTest {
     JsonNode row = replayed("random:" + seed);
 
     assertThat(row.get("mean").get("ratio").asDouble()).isLessThanOrEqualTo(MOST);
-    double roundRobin = Comparison.ratio(meanOf(row, "cost"), meanOf(row, "round_robin"));
+    double roundRobin = PolicyComparison.ratio(meanOf(row, "cost"), meanOf(row, "round_robin"));
     assertThat(roundRobin).isLessThanOrEqualTo(MOST_OF_ROUND_ROBIN);
   }
 }

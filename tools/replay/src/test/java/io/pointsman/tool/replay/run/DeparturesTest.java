@@ -74,10 +74,10 @@ class DeparturesTest {
       requests.add(
           new TraceRequest(3000.0 * Math.floorDiv(i, 30), -1, 8192, 20, new long[] {i}, patience));
     }
-    Trace trace = new Trace("held back", 64, requests);
+    Trace trace = new Trace("deferred", 64, requests);
     RunResult result = Simulation.run(trace, ReplayPolicies.of("cost"), settings(2));
 
-    assertThat(result.held()).isPositive();
+    assertThat(result.deferred()).isPositive();
     assertThat(result.left()).isGreaterThan(200);
     assertThat(result.requests()).isEqualTo(900);
     assertThat(result.requestsByWorker().stream().mapToInt(n -> n).sum())

@@ -20,27 +20,27 @@ class EventLineTest {
   private static final long SECOND = 1_000_000_000L;
 
   private final SimulatedTime time = new SimulatedTime();
-  private final List<Object> heard = new ArrayList<>();
+  private final List<Object> received = new ArrayList<>();
   private final KvFeed feed =
       new KvFeed() {
         @Override
         public void apply(Worker worker, int rank, Iterable<? extends KvEvent> events) {
-          events.forEach(heard::add);
+          events.forEach(received::add);
         }
 
         @Override
         public void reset(Worker worker, int rank, Cause cause) {
-          heard.add("reset");
+          received.add("reset");
         }
 
         @Override
         public void restarted(Worker worker, int rank, long lostUntil) {
-          heard.add("restarted");
+          received.add("restarted");
         }
 
         @Override
         public void live(Worker worker, int rank, boolean live) {
-          heard.add("live");
+          received.add("live");
         }
       };
 
@@ -59,12 +59,12 @@ class EventLineTest {
     line.removed(20);
     line.deliver();
 
-    assertThat(heard).hasSize(3).first().isEqualTo("live");
-    KvEvent.Stored stored = (KvEvent.Stored) heard.get(1);
+    assertThat(received).hasSize(3).first().isEqualTo("live");
+    KvEvent.Stored stored = (KvEvent.Stored) received.get(1);
     assertThat(stored.blocks()).containsExactly(20, 30);
     assertThat(stored.parent()).isEqualTo(10);
     assertThat(stored.tokens()).containsExactly(3, 4, 5, 6);
-    assertThat(((KvEvent.Removed) heard.get(2)).blocks()).containsExactly(20);
+    assertThat(((KvEvent.Removed) received.get(2)).blocks()).containsExactly(20);
   }
 
   @Test
@@ -73,11 +73,11 @@ class EventLineTest {
     line.removed(1);
     time.goTo(SECOND - 1);
     line.deliver();
-    assertThat(heard).hasSize(1);
+    assertThat(received).hasSize(1);
 
     time.goTo(SECOND);
     line.deliver();
-    assertThat(heard).hasSize(2);
+    assertThat(received).hasSize(2);
   }
 
   @Test
@@ -88,12 +88,12 @@ class EventLineTest {
       line.removed(i);
       line.deliver();
     }
-    int resets = Collections.frequency(heard, "reset");
-    assertThat(heard.size() - 1 - resets).isBetween(650, 750);
+    int resets = Collections.frequency(received, "reset");
+    assertThat(received.size() - 1 - resets).isBetween(650, 750);
     assertThat(resets).isBetween(150, 270);
-    for (int i = 0; i < heard.size(); i++) {
-      if (heard.get(i).equals("reset")) {
-        assertThat(heard.get(i + 1)).isInstanceOf(KvEvent.Removed.class);
+    for (int i = 0; i < received.size(); i++) {
+      if (received.get(i).equals("reset")) {
+        assertThat(received.get(i + 1)).isInstanceOf(KvEvent.Removed.class);
       }
     }
   }

@@ -2,9 +2,9 @@ package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
 import io.pointsman.tool.sim.http.MultipartForm;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -72,20 +72,20 @@ final class AudioApi {
   /** The events of a streamed transcription. */
   private record Events(GenerationRun run) implements StreamReply {
     @Override
-    public void opened(EventStream out) {}
+    public void opened(SimEventStream out) {}
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       out.data(chunk(run.answer(0).text(index), "null"));
     }
 
     @Override
-    public void ended(EventStream out, int choice) {
+    public void ended(SimEventStream out, int choice) {
       out.data(chunk("", "\"" + run.finishReason() + "\""));
     }
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       out.data("[DONE]");
     }
 

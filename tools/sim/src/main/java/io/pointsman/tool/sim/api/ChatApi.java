@@ -3,8 +3,8 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -102,7 +102,7 @@ final class ChatApi {
     }
 
     @Override
-    public void opened(EventStream out) {
+    public void opened(SimEventStream out) {
       for (int i = 0; i < run.size(); i++) {
         String first = choice(i, "{\"role\":\"assistant\",\"content\":\"\"}", "null", "");
         String prompt =
@@ -114,19 +114,19 @@ final class ChatApi {
     }
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       String delta = "{\"content\":\"" + run.answer(choice).text(index) + "\"}";
       out.data(choice(choice, delta, "null", ids ? "" + run.answer(choice).id(index) : ""));
     }
 
     @Override
-    public void ended(EventStream out, int choice) {
+    public void ended(SimEventStream out, int choice) {
       String last = choice(choice, "{}", "\"" + run.finishReason() + "\"", "");
       out.data(SimRequests.handedOver(run, last));
     }
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       if (usage) {
         out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       }

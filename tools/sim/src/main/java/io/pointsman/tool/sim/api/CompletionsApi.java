@@ -3,7 +3,7 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -101,26 +101,26 @@ final class CompletionsApi {
     }
 
     @Override
-    public void opened(EventStream out) {
+    public void opened(SimEventStream out) {
       for (int i = 0; echo && i < run.size(); i++) {
         out.data(choice(i, SimJson.quote(promptText(run, i)), "null", ""));
       }
     }
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       out.data(
           choice(choice, "\"" + run.answer(choice).text(index) + "\"", "null", ids(choice, index)));
     }
 
     @Override
-    public void ended(EventStream out, int choice) {
+    public void ended(SimEventStream out, int choice) {
       String last = choice(choice, "\"\"", "\"" + run.finishReason() + "\"", "");
       out.data(SimRequests.handedOver(run, last));
     }
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       if (usage) {
         out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       }

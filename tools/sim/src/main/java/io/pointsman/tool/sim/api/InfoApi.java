@@ -100,7 +100,7 @@ final class InfoApi {
     CacheAnnouncer announcer = engine.announcer();
     if (announcer != null && announcer.place().amongArguments()) {
       ObjectNode events = SimJson.object();
-      tell(events, announcer.place());
+      report(events, announcer.place());
       root.put("kv_events_config", events.toString());
     }
     exchange.respond(200, root);
@@ -129,7 +129,7 @@ final class InfoApi {
     scheduler.put("max_num_batched_tokens", limits.maxBatchedTokens());
     config.putObject("parallel_config").put("data_parallel_size", 1);
     if (announcer != null) {
-      tell(config.putObject("kv_events_config"), announcer.place());
+      report(config.putObject("kv_events_config"), announcer.place());
     }
     ObjectNode root = SimJson.object();
     if (exchange.parameters().getOrDefault("config_format", List.of("text")).contains("json")) {
@@ -149,12 +149,12 @@ final class InfoApi {
     }
     CacheAnnouncer.Place place = announcer.place();
     ObjectNode source = root.putObject(Integer.toString(place.rank()));
-    tell(source, place);
+    report(source, place);
     source.put("encoding", "msgpack").put("schema_version", 1);
     exchange.respond(200, root);
   }
 
-  private static void tell(ObjectNode source, CacheAnnouncer.Place place) {
+  private static void report(ObjectNode source, CacheAnnouncer.Place place) {
     source.put("publisher", "zmq");
     if (!place.amongArguments()) {
       source.put("enable_kv_cache_events", true);

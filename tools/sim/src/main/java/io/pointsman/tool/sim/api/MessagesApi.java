@@ -2,8 +2,8 @@ package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -93,7 +93,7 @@ final class MessagesApi {
   /** The events of a streamed message. */
   private record Events(GenerationRun run) implements StreamReply {
     @Override
-    public void opened(EventStream out) {
+    public void opened(SimEventStream out) {
       ObjectNode message = head(run);
       message.putArray("content");
       message.putNull("stop_reason").putNull("stop_sequence");
@@ -107,7 +107,7 @@ final class MessagesApi {
     }
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       out.event(
           "content_block_delta",
           "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\""
@@ -116,12 +116,12 @@ final class MessagesApi {
     }
 
     @Override
-    public void ended(EventStream out, int choice) {
+    public void ended(SimEventStream out, int choice) {
       send(out, event("content_block_stop").put("index", 0));
     }
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       ObjectNode delta = event("message_delta");
       delta.putObject("delta").put("stop_reason", stopReason(run)).putNull("stop_sequence");
       delta.set("usage", usage(run, run.completionTokens()));
@@ -130,7 +130,7 @@ final class MessagesApi {
     }
 
     @Override
-    public void failed(EventStream out) {
+    public void failed(SimEventStream out) {
       send(out, SimJson.anthropicError("internal_error", Generator.DEAD));
     }
 
@@ -138,7 +138,7 @@ final class MessagesApi {
       return SimJson.object().put("type", type);
     }
 
-    private static void send(EventStream out, JsonNode event) {
+    private static void send(SimEventStream out, JsonNode event) {
       out.event(event.path("type").asText(), event.toString());
     }
   }

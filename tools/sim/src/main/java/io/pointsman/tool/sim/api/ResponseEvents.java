@@ -3,7 +3,7 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.api.ResponseStore.Stored;
-import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.StreamReply;
@@ -21,18 +21,18 @@ final class ResponseEvents implements StreamReply {
 
   /** Sends both events before computation, as vLLM does. */
   @Override
-  public void taken(EventStream out) {
+  public void taken(SimEventStream out) {
     begun(out, "response.created");
     begun(out, "response.in_progress");
   }
 
-  private void begun(EventStream out, String type) {
+  private void begun(SimEventStream out, String type) {
     ObjectNode response = ResponsesApi.document(stored).put("status", "in_progress");
     send(out, event(type).set("response", response));
   }
 
   @Override
-  public void opened(EventStream out) {
+  public void opened(SimEventStream out) {
     ObjectNode item = ResponsesApi.message(run).put("status", "in_progress");
     item.putArray("content");
     send(out, event("response.output_item.added").put("output_index", 0).set("item", item));
@@ -40,12 +40,12 @@ final class ResponseEvents implements StreamReply {
   }
 
   @Override
-  public void token(EventStream out, int choice, int index) {
+  public void token(SimEventStream out, int choice, int index) {
     send(out, inPart("response.output_text.delta").put("delta", run.answer(0).text(index)));
   }
 
   @Override
-  public void ended(EventStream out, int choice) {
+  public void ended(SimEventStream out, int choice) {
     String text = run.answer(0).firstWords(run.length(0));
     send(out, inPart("response.output_text.done").put("text", text));
     send(out, inPart("response.content_part.done").set("part", ResponsesApi.part(text)));
@@ -54,13 +54,13 @@ final class ResponseEvents implements StreamReply {
   }
 
   @Override
-  public void closed(EventStream out) {
+  public void closed(SimEventStream out) {
     // vLLM sends this event for an incomplete response too
     String status = ResponsesApi.status(run);
     response(out, "response." + (status.equals("incomplete") ? "completed" : status));
   }
 
-  private void response(EventStream out, String type) {
+  private void response(SimEventStream out, String type) {
     send(out, event(type).set("response", ResponsesApi.document(stored)));
   }
 
@@ -73,7 +73,7 @@ final class ResponseEvents implements StreamReply {
     return SimJson.object().put("type", type).put("sequence_number", number++);
   }
 
-  private static void send(EventStream out, JsonNode event) {
+  private static void send(SimEventStream out, JsonNode event) {
     out.event(event.path("type").asText(), event.toString());
   }
 }

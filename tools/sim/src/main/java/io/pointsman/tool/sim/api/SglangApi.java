@@ -3,7 +3,7 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -82,19 +82,19 @@ final class SglangApi {
   /** The events of a streamed generation. */
   private record Events(GenerationRun run) implements StreamReply {
     @Override
-    public void opened(EventStream out) {}
+    public void opened(SimEventStream out) {}
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       ObjectNode event = one(run, choice, index + 1);
       out.data(run.size() > 1 ? event.put("index", choice).toString() : event.toString());
     }
 
     @Override
-    public void ended(EventStream out, int choice) {}
+    public void ended(SimEventStream out, int choice) {}
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       out.data("[DONE]");
     }
   }

@@ -3,8 +3,8 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
@@ -75,20 +75,20 @@ final class TokensApi {
     }
 
     @Override
-    public void opened(EventStream out) {}
+    public void opened(SimEventStream out) {}
 
     @Override
-    public void token(EventStream out, int choice, int index) {
+    public void token(SimEventStream out, int choice, int index) {
       out.data(choice(choice, Integer.toString(run.answer(choice).id(index)), "null"));
     }
 
     @Override
-    public void ended(EventStream out, int choice) {
+    public void ended(SimEventStream out, int choice) {
       out.data(choice(choice, "", "\"" + run.finishReason() + "\""));
     }
 
     @Override
-    public void closed(EventStream out) {
+    public void closed(SimEventStream out) {
       out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       out.data("[DONE]");
     }

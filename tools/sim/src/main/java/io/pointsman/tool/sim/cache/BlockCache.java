@@ -134,7 +134,7 @@ public final class BlockCache {
    */
   public void publish(Reservation reservation, int computedTokens) {
     int end = Math.min(reservation.hashes.length, computedTokens / blockSize);
-    int told = reservation.published;
+    int reported = reservation.published;
     for (; reservation.published < end; reservation.published++) {
       Block block = new Block(reservation.hashes[reservation.published]);
       block.origin = reservation.origin;
@@ -146,14 +146,14 @@ public final class BlockCache {
         reservation.privateBlocks--;
         privateBlocks--;
       } else {
-        tell(reservation, told, reservation.published);
-        told = reservation.published + 1;
+        report(reservation, reported, reservation.published);
+        reported = reservation.published + 1;
       }
     }
-    tell(reservation, told, end);
+    report(reservation, reported, end);
   }
 
-  private void tell(Reservation reservation, int from, int to) {
+  private void report(Reservation reservation, int from, int to) {
     PromptOrigin origin = reservation.origin;
     if (from < to && origin != null) {
       listener.stored(origin, reservation.hashes, from, to);
@@ -185,19 +185,19 @@ public final class BlockCache {
    */
   public int forgetIdle() {
     int count = idleBlocks;
-    CacheListener told = listener;
+    CacheListener before = listener;
     boolean all = count == byHash.size();
-    listener = all ? CacheListener.NONE : told;
+    listener = all ? CacheListener.NONE : before;
     Offload tier = offload;
     offload = null;
     evict(count);
     offload = tier;
-    listener = told;
+    listener = before;
     if (tier != null) {
       tier.clear(!all);
     }
     if (all) {
-      told.cleared();
+      before.cleared();
     }
     return count;
   }

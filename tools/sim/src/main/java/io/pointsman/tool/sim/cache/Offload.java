@@ -54,10 +54,10 @@ public final class Offload {
   /**
    * Drops all blocks.
    *
-   * @param tell true if the listener is called for each block
+   * @param report true if the listener is called for each block
    */
-  void clear(boolean tell) {
-    if (tell) {
+  void clear(boolean report) {
+    if (report) {
       kept.forEach(listener::dropped);
     }
     kept.clear();

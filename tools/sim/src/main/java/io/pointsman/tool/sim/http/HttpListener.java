@@ -76,7 +76,13 @@ public final class HttpListener {
     ChannelFuture binding = bootstrap().bind(host, port).awaitUninterruptibly();
     if (!binding.isSuccess()) {
       throw new UncheckedIOException(
-          host + ":" + port + " (expected: a free port)", new IOException(binding.cause()));
+          host
+              + ":"
+              + port
+              + ": "
+              + String.valueOf(binding.cause().getMessage()).replaceFirst("^.*\\): ", "")
+              + " (expected: a free port of an address of this machine)",
+          new IOException(binding.cause()));
     }
     Channel open = binding.channel();
     server = open;

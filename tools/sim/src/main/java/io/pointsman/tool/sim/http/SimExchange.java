@@ -172,11 +172,11 @@ public final class SimExchange {
   }
 
   /** Starts an event stream and sends the headers at once. */
-  public EventStream openEvents() {
+  public SimEventStream openEvents() {
     streaming = true;
     status = 200;
     connection.writeHead(this);
-    return new EventStream(this, connection);
+    return new SimEventStream(this, connection);
   }
 
   boolean malformed() {

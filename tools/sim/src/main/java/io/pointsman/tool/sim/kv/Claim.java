@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * A reader's description of the KV that it wants; the holder compares it. Absent parts are not
  * claimed.
  *
- * @param key key under which it is held
+ * @param key key under which it is reserved
  * @param engineId engine id of the holder; null: not claimed
  * @param blockIds lists of the holder's blocks; null: not claimed
  * @param tokens number of tokens with this KV; -1: not claimed
@@ -27,7 +27,7 @@ public record Claim(
     int tpSize,
     int dpSize,
     int rank) {
-  /** Creates a claim to anything held under a key. */
+  /** Creates a claim to anything reserved under a key. */
   public static Claim to(String key) {
     return new Claim(key, null, null, -1, null, -1, -1, -1);
   }

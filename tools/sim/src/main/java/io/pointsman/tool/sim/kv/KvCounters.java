@@ -83,8 +83,8 @@ public final class KvCounters {
   }
 
   /** Requests by kind. */
-  public KvState.Legs legs() {
-    return new KvState.Legs(prefill, decode, direct, recomputed);
+  public KvState.StepCounts steps() {
+    return new KvState.StepCounts(prefill, decode, direct, recomputed);
   }
 
   /** The transfers. */

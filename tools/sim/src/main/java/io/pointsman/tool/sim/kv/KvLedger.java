@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The blocks that an engine holds for others, their leases, and the readers that wait for blocks.
  * Time is an argument, in nanoseconds of engine time. Owned by the event loop.
  *
- * <p>A lease begins when the blocks are held. A renewal extends it to two thirds of its length from
- * that moment, if that is later. Reading frees nothing; the reader must release.
+ * <p>A lease begins when the blocks are reserved. A renewal extends it to two thirds of its length
+ * from that moment, if that is later. Reading frees nothing; the reader must release.
  */
 public final class KvLedger {
-  /** Returned by {@link #nextExpiry} if nothing is held. */
+  /** Returned by {@link #nextExpiry} if nothing is reserved. */
   public static final long NEVER = Long.MAX_VALUE;
 
   /** Maximum number of remembered ended keys, which distinguish stale keys from unknown ones. */
@@ -46,33 +46,33 @@ public final class KvLedger {
   private long renewals;
 
   private static final class Entry {
-    final Held held;
+    final ReservedBlocks reserved;
     long expiry;
 
-    Entry(Held held, long expiry) {
-      this.held = held;
+    Entry(ReservedBlocks reserved, long expiry) {
+      this.reserved = reserved;
       this.expiry = expiry;
     }
   }
 
   /** Holds blocks, and wakes the readers that wait for them. */
-  public void hold(Held held, long now) {
-    for (String key : held.keys()) {
+  public void hold(ReservedBlocks reserved, long now) {
+    for (String key : reserved.keys()) {
       Entry before = byKey.get(key);
       if (before != null) {
         leaked++;
-        leakedBlocks += before.held.blocks();
+        leakedBlocks += before.reserved.blocks();
         end(before, "replaced by a later request");
       }
     }
-    Entry entry = new Entry(held, now + held.leaseNanos());
+    Entry entry = new Entry(reserved, now + reserved.leaseNanos());
     entries.add(entry);
-    blocks += held.blocks();
-    for (String key : held.keys()) {
+    blocks += reserved.blocks();
+    for (String key : reserved.keys()) {
       byKey.put(key, entry);
       ended.remove(key);
     }
-    for (String key : held.keys()) {
+    for (String key : reserved.keys()) {
       List<Runnable> woken = readers.remove(key);
       if (woken != null) {
         waiting -= woken.size();
@@ -81,34 +81,34 @@ public final class KvLedger {
     }
   }
 
-  /** Returns the blocks held under a key; null if there are none. */
-  public @Nullable Held find(String key) {
+  /** Returns the blocks reserved under a key; null if there are none. */
+  public @Nullable ReservedBlocks find(String key) {
     Entry entry = byKey.get(key);
-    return entry == null ? null : entry.held;
+    return entry == null ? null : entry.reserved;
   }
 
   /**
    * Returns the claimed blocks.
    *
-   * @throws FieldError if they are not held, or differ
+   * @throws FieldError if they are not reserved, or differ
    */
-  public Held claim(Claim claim) {
-    Held held = find(claim.key());
-    if (held == null) {
+  public ReservedBlocks claim(Claim claim) {
+    ReservedBlocks reserved = find(claim.key());
+    if (reserved == null) {
       String why = ended.getOrDefault(claim.key(), "never produced here");
       throw FieldError.stale(claim.field(), claim.key() + " (" + why + ")");
     }
-    held.check(claim);
-    return held;
+    reserved.check(claim);
+    return reserved;
   }
 
-  /** Returns true if blocks may still be held under a key later. */
+  /** Returns true if blocks may still be reserved under a key later. */
   public boolean mayCome(String key) {
     return !ended.containsKey(key);
   }
 
   /**
-   * Waits for blocks to be held under a key.
+   * Waits for blocks to be reserved under a key.
    *
    * @return cancels the wait
    * @throws FieldError if the maximum number of readers waits
@@ -145,16 +145,16 @@ public final class KvLedger {
     return () -> producers.remove(key, producer);
   }
 
-  /** Extends a lease; no effect if nothing is held. */
+  /** Extends a lease; no effect if nothing is reserved. */
   public void renew(Claim claim, long now) {
     Entry entry = byKey.get(claim.key());
     if (entry != null) {
       renewals++;
-      entry.expiry = Math.max(entry.expiry, now + entry.held.leaseNanos() * 2 / 3);
+      entry.expiry = Math.max(entry.expiry, now + entry.reserved.leaseNanos() * 2 / 3);
     }
   }
 
-  /** Releases blocks; no effect if nothing is held. */
+  /** Releases blocks; no effect if nothing is reserved. */
   public void release(Claim claim) {
     Entry entry = byKey.get(claim.key());
     if (entry != null) {
@@ -168,7 +168,7 @@ public final class KvLedger {
     for (Entry entry : List.copyOf(entries)) {
       if (entry.expiry <= now) {
         leaked++;
-        leakedBlocks += entry.held.blocks();
+        leakedBlocks += entry.reserved.blocks();
         end(entry, "lease expired");
       }
     }
@@ -197,12 +197,13 @@ public final class KvLedger {
     return waiting;
   }
 
-  /** The held blocks, and counts of the ended ones. */
-  public KvState.HeldBlocks state() {
-    return new KvState.HeldBlocks(entries.size(), blocks, released, leaked, leakedBlocks, renewals);
+  /** The reserved blocks, and counts of the ended ones. */
+  public KvState.ReservedCounts state() {
+    return new KvState.ReservedCounts(
+        entries.size(), blocks, released, leaked, leakedBlocks, renewals);
   }
 
-  /** Resets the counters to zero; held blocks stay. */
+  /** Resets the counters to zero; reserved blocks stay. */
   public void resetCounters() {
     released = 0;
     leaked = 0;
@@ -214,12 +215,12 @@ public final class KvLedger {
     if (!entries.remove(entry)) {
       return;
     }
-    blocks -= entry.held.blocks();
-    for (String key : entry.held.keys()) {
+    blocks -= entry.reserved.blocks();
+    for (String key : entry.reserved.keys()) {
       byKey.remove(key, entry);
       ended.put(key, why);
     }
-    entry.held.free().run();
+    entry.reserved.free().run();
   }
 
   private void leave(String key, Runnable reader) {

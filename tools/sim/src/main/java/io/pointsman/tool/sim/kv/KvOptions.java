@@ -15,7 +15,7 @@ import java.util.List;
  * @param paramsInStreams true if it also describes them in the last chunk of a stream. vLLM 0.32
  *     does not
  * @param port of the side channel; 0: any free one
- * @param leaseSeconds engine time for which blocks are held for the other side, above 0
+ * @param leaseSeconds engine time for which blocks are reserved for the other side, above 0
  * @param decoderTtlSeconds the same for blocks that decode keeps for the next turn, above 0
  * @param waitSeconds longest wall time that one request waits for the other, above 0
  * @param bytesPerToken KV bytes per token

@@ -12,8 +12,8 @@ import java.util.Map;
  * @param port of its side channel
  * @param initPorts of an LMCache decode engine
  * @param allocPorts of an LMCache decode engine
- * @param legs requests by kind
- * @param held blocks held for others
+ * @param steps requests by kind
+ * @param reserved blocks reserved for others
  * @param transfers KV transfers
  * @param fieldErrors wrong fields, by name
  * @param reasons the last wrong fields with their reasons, oldest first; bounded
@@ -25,8 +25,8 @@ public record KvState(
     int port,
     List<Integer> initPorts,
     List<Integer> allocPorts,
-    Legs legs,
-    HeldBlocks held,
+    StepCounts steps,
+    ReservedCounts reserved,
     Transfers transfers,
     Map<String, Long> fieldErrors,
     List<String> reasons) {
@@ -38,19 +38,19 @@ public record KvState(
    * @param direct requests without a handover
    * @param recomputed requests with a failed handover and a prompt computed here (lenient)
    */
-  public record Legs(long prefill, long decode, long direct, long recomputed) {}
+  public record StepCounts(long prefill, long decode, long direct, long recomputed) {}
 
   /**
-   * Requests and blocks held for others.
+   * Requests and blocks reserved for others.
    *
-   * @param requests held at the moment
-   * @param blocks held at the moment
+   * @param requests reserved at the moment
+   * @param blocks reserved at the moment
    * @param released requests released by the other side
    * @param leaked requests with an expired lease
    * @param leakedBlocks their blocks
    * @param renewals number of lease renewals
    */
-  public record HeldBlocks(
+  public record ReservedCounts(
       int requests, int blocks, long released, long leaked, long leakedBlocks, long renewals) {}
 
   /**

@@ -1,5 +1,5 @@
 /**
- * KV transfer between prefill and decode: roles, options, blocks held for others, and errors in
+ * KV transfer between prefill and decode: roles, options, blocks reserved for others, and errors in
  * requests.
  */
 @NullMarked

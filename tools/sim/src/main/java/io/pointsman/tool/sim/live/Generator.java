@@ -2,8 +2,8 @@ package io.pointsman.tool.sim.live;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.EventStream;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.http.SimExchange;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +48,7 @@ public final class Generator {
     handOver.prepare(
         run,
         () -> {
-          EventStream out = exchange.openEvents();
+          SimEventStream out = exchange.openEvents();
           StreamReply events = reply.apply(run);
           started.pump = new TokenPump(run, events, out);
           events.taken(out);

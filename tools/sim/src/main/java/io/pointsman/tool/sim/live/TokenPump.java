@@ -1,18 +1,18 @@
 package io.pointsman.tool.sim.live;
 
-import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.SimEventStream;
 import io.pointsman.tool.sim.schedule.Sequence;
 
 /** Writes a run's tokens to a stream as they are generated and as the client reads. */
 final class TokenPump {
   private final GenerationRun run;
   private final StreamReply reply;
-  private final EventStream out;
+  private final SimEventStream out;
   private final int[] sent;
   private boolean opened;
   private int ended;
 
-  TokenPump(GenerationRun run, StreamReply reply, EventStream out) {
+  TokenPump(GenerationRun run, StreamReply reply, SimEventStream out) {
     this.run = run;
     this.reply = reply;
     this.out = out;

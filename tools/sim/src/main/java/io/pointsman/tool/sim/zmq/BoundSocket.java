@@ -30,21 +30,21 @@ final class BoundSocket implements AutoCloseable {
   private final Asked asked;
   private final ServerSocket server;
   private final Thread acceptor;
-  private final Set<Peer> peers = ConcurrentHashMap.newKeySet();
+  private final Set<PeerConnection> peers = ConcurrentHashMap.newKeySet();
 
   /** Receives the peers' messages. */
   @FunctionalInterface
   interface Asked {
-    void message(Peer peer, List<byte[]> frames) throws InterruptedException;
+    void message(PeerConnection peer, List<byte[]> frames) throws InterruptedException;
   }
 
   /** One connection. */
-  static final class Peer {
+  static final class PeerConnection {
     private final Socket socket;
     private final BlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(QUEUED);
     private volatile byte @Nullable [] topic;
 
-    private Peer(Socket socket) {
+    private PeerConnection(Socket socket) {
       this.socket = socket;
     }
 
@@ -113,7 +113,7 @@ final class BoundSocket implements AutoCloseable {
     while (!server.isClosed()) {
       try {
         Socket socket = new Socket(to.getHostString(), to.getPort());
-        Peer peer = new Peer(socket);
+        PeerConnection peer = new PeerConnection(socket);
         peers.add(peer);
         if (server.isClosed()) {
           hangUp(peer);
@@ -129,7 +129,7 @@ final class BoundSocket implements AutoCloseable {
   private void accept() {
     try {
       while (true) {
-        Peer peer = new Peer(server.accept());
+        PeerConnection peer = new PeerConnection(server.accept());
         peers.add(peer);
         Thread.ofVirtual().name("sim-" + kind + "-peer").start(() -> serve(peer));
         if (server.isClosed()) {
@@ -141,7 +141,7 @@ final class BoundSocket implements AutoCloseable {
     }
   }
 
-  private void serve(Peer peer) {
+  private void serve(PeerConnection peer) {
     Thread writer = Thread.ofVirtual().unstarted(peer::write);
     try (Socket socket = peer.socket) {
       socket.setTcpNoDelay(true);
@@ -168,7 +168,7 @@ final class BoundSocket implements AutoCloseable {
   }
 
   /** Records the subscription of a PUB socket's peer. */
-  static void subscribe(Peer peer, List<byte[]> frames) {
+  static void subscribe(PeerConnection peer, List<byte[]> frames) {
     byte[] body = frames.getFirst();
     if (body.length > 0 && body[0] == SUBSCRIBE) {
       peer.topic = Arrays.copyOfRange(body, 1, body.length);
@@ -177,7 +177,7 @@ final class BoundSocket implements AutoCloseable {
 
   /** Sends a message to all subscribers of {@code topic}. */
   void publish(byte[] topic, byte[] message) {
-    for (Peer peer : peers) {
+    for (PeerConnection peer : peers) {
       byte[] wanted = peer.topic;
       if (wanted != null && startsWith(topic, wanted)) {
         peer.offer(message);
@@ -199,7 +199,7 @@ final class BoundSocket implements AutoCloseable {
     peers.forEach(BoundSocket::hangUp);
   }
 
-  private static void hangUp(Peer peer) {
+  private static void hangUp(PeerConnection peer) {
     try {
       peer.socket.close();
     } catch (IOException _) {

@@ -34,7 +34,7 @@ public final class EventPublisher implements AutoCloseable {
           new ThreadPoolExecutor.DiscardPolicy());
 
   /** Guarded by this, like the fields below. */
-  private final Deque<Batch> ring = new ArrayDeque<>();
+  private final Deque<PublishedBatch> ring = new ArrayDeque<>();
 
   private final SplittableRandom random;
   private EventFaults faults;
@@ -42,7 +42,7 @@ public final class EventPublisher implements AutoCloseable {
   private byte @Nullable [] delayed;
 
   @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
-  private record Batch(byte[] seq, byte[] payload) {
+  private record PublishedBatch(byte[] seq, byte[] payload) {
     long number() {
       return ByteBuffer.wrap(seq).getLong();
     }
@@ -116,7 +116,7 @@ public final class EventPublisher implements AutoCloseable {
   /** Publishes an encoded batch. */
   public synchronized void publish(byte[] payload) {
     byte[] seq = ByteBuffer.allocate(Long.BYTES).putLong(nextSeq++).array();
-    ring.addLast(new Batch(seq, payload));
+    ring.addLast(new PublishedBatch(seq, payload));
     if (ring.size() > options.buffered()) {
       ring.removeFirst();
     }
@@ -169,7 +169,8 @@ public final class EventPublisher implements AutoCloseable {
     }
   }
 
-  private void repeat(BoundSocket.Peer peer, List<byte[]> frames) throws InterruptedException {
+  private void repeat(BoundSocket.PeerConnection peer, List<byte[]> frames)
+      throws InterruptedException {
     if (frames.size() != 2 || frames.get(1).length != Long.BYTES) {
       return;
     }

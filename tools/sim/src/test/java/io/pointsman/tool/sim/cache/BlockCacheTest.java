@@ -39,47 +39,49 @@ class BlockCacheTest {
 
   @Test
   void evictedPromptIsFoundOnTheFurtherTier() {
-    Told told = new Told();
-    cache.offloadTo(new Offload(100, told));
+    RecordedOffload recorded = new RecordedOffload();
+    cache.offloadTo(new Offload(100, recorded));
     run(prompt(1, 17), 17, 0);
     run(prompt(2, 40), 40, 0);
 
     assertThat(cache.known(BlockHashes.of(prompt(1, 17), BLOCK, 0))).isZero();
-    assertThat(told.there).hasSize(4);
+    assertThat(recorded.there).hasSize(4);
     assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isEqualTo(16);
   }
 
   @Test
   void furtherTierDropsTheLeastRecentlyUsed() {
-    Told told = new Told();
-    cache.offloadTo(new Offload(6, told));
+    RecordedOffload recorded = new RecordedOffload();
+    cache.offloadTo(new Offload(6, recorded));
     run(prompt(1, 17), 17, 0);
     run(prompt(2, 40), 40, 0);
     run(prompt(3, 17), 17, 0);
 
     // Five blocks of the second prompt have left the device, and three of the first were dropped
     // for them.
-    assertThat(told.there).hasSize(6);
-    assertThat(told.dropped).isEqualTo(3);
+    assertThat(recorded.there).hasSize(6);
+    assertThat(recorded.dropped).isEqualTo(3);
     assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isEqualTo(4);
   }
 
   @Test
   void forgettingClearsTheFurtherTierToo() {
-    Told told = new Told();
-    cache.offloadTo(new Offload(100, told));
+    RecordedOffload recorded = new RecordedOffload();
+    cache.offloadTo(new Offload(100, recorded));
     run(prompt(1, 17), 17, 0);
     run(prompt(2, 40), 40, 0);
     Reservation running = reserve(prompt(3, 8), 0);
     cache.publish(running, 8);
     cache.forgetIdle();
 
-    assertThat(told.there).as("told one by one, as something stays on the device").isEmpty();
+    assertThat(recorded.there)
+        .as("recorded one by one, as something stays on the device")
+        .isEmpty();
     cache.release(running);
     assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isZero();
   }
 
-  private static final class Told implements OffloadListener {
+  private static final class RecordedOffload implements OffloadListener {
     private final Set<Long> there = new HashSet<>();
     private int dropped;
 

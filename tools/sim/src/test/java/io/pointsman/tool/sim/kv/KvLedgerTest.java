@@ -27,7 +27,7 @@ class KvLedgerTest {
 
     pass(Duration.ofSeconds(1));
     assertThat(freed).containsExactly("a");
-    assertThat(ledger.state()).isEqualTo(new KvState.HeldBlocks(0, 0, 0, 1, 4, 0));
+    assertThat(ledger.state()).isEqualTo(new KvState.ReservedCounts(0, 0, 0, 1, 4, 0));
     assertThatThrownBy(() -> ledger.claim(Claim.to("a"))).hasMessageContaining("lease expired");
   }
 
@@ -59,7 +59,7 @@ class KvLedgerTest {
     pass(LEASE);
 
     assertThat(freed).containsExactly("a");
-    assertThat(ledger.state()).isEqualTo(new KvState.HeldBlocks(0, 0, 1, 0, 0, 0));
+    assertThat(ledger.state()).isEqualTo(new KvState.ReservedCounts(0, 0, 1, 0, 0, 0));
     assertThatThrownBy(() -> ledger.claim(Claim.to("a"))).hasMessageContaining("released already");
     assertThat(ledger.nextExpiry()).isEqualTo(KvLedger.NEVER);
   }
@@ -102,7 +102,7 @@ class KvLedgerTest {
   }
 
   @Test
-  void claimIsComparedWithTheHeldBlocks() {
+  void claimIsComparedWithTheReservedBlocks() {
     hold("a");
     Claim claim = Claim.to("a");
     ledger.claim(claim.from("engine").tokens(50, "hash").ranks(2, -1, 1));
@@ -124,8 +124,8 @@ class KvLedgerTest {
   }
 
   private void hold(String key) {
-    Held held =
-        new Held(
+    ReservedBlocks reserved =
+        new ReservedBlocks(
             List.of(key),
             "engine",
             1,
@@ -136,6 +136,6 @@ class KvLedgerTest {
             "hash",
             LEASE.toNanos(),
             () -> freed.add(key));
-    ledger.hold(held, clock.nanos());
+    ledger.hold(reserved, clock.nanos());
   }
 }

@@ -94,7 +94,7 @@ final class CacheModel {
   }
 
   /** Returns the tokens in the cache, in use or not. */
-  long heldTokens() {
+  long cachedTokens() {
     return pinnedTokens + idleTokens;
   }
 
@@ -113,24 +113,24 @@ final class CacheModel {
   /** Returns the blocks of the longest prefix that is cached or being computed. */
   int match(PrefixBlocks prefix) {
     int ends = ends(prefix);
-    int held = 0;
-    while (held < ends) {
-      Run run = runs.find(hash(prefix, held, ends));
-      int common = run == null ? 0 : run.common(prefix, held, ends);
-      held += common;
+    int matched = 0;
+    while (matched < ends) {
+      Run run = runs.find(hash(prefix, matched, ends));
+      int common = run == null ? 0 : run.common(prefix, matched, ends);
+      matched += common;
       if (run == null || common < run.size) {
         break;
       }
     }
-    return held == 0 ? 0 : end(prefix, held - 1, ends);
+    return matched == 0 ? 0 : end(prefix, matched - 1, ends);
   }
 
   /**
    * Returns the number of cached blocks that ended requests have computed.
    *
-   * @param held result of {@link #match}
+   * @param matched result of {@link #match}
    */
-  int computed(PrefixBlocks prefix, int held) {
+  int computed(PrefixBlocks prefix, int matched) {
     int ends = ends(prefix);
     int at = 0;
     while (at < ends) {
@@ -140,7 +140,7 @@ final class CacheModel {
       }
       at += run.size;
     }
-    return at == 0 ? 0 : Math.min(held, end(prefix, Math.min(at, ends) - 1, ends));
+    return at == 0 ? 0 : Math.min(matched, end(prefix, Math.min(at, ends) - 1, ends));
   }
 
   /**
@@ -235,11 +235,11 @@ final class CacheModel {
    */
   void shrinkTo(double most) {
     Run oldest = runs.oldest();
-    while (oldest != null && heldTokens() > most) {
+    while (oldest != null && cachedTokens() > most) {
       full = true;
-      List<Run> soon = runs.oldest(BATCH, heldTokens() - most * (1 - 1.0 / AHEAD_PART));
+      List<Run> soon = runs.oldest(BATCH, cachedTokens() - most * (1 - 1.0 / AHEAD_PART));
       if (soon.isEmpty()) {
-        evict(oldest, excess(oldest, heldTokens() - most));
+        evict(oldest, excess(oldest, cachedTokens() - most));
       } else {
         evict(soon);
       }

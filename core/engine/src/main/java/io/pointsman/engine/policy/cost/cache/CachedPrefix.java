@@ -100,9 +100,9 @@ public final class CachedPrefix {
     }
     int blocks = byPlacement(slot);
     int byAnnouncement = creditedBlocks(tokens, slot);
-    int epoch = index.tenancy(slot);
+    int epoch = index.epoch(slot);
     long since = announced.knownSince(slot, now);
-    long pendingSince = pending.heldSince(slot, now);
+    long pendingSince = pending.cachedSince(slot, now);
     boolean beyondIds = hits.allKnownIds(slot);
     for (int step = 0; step < STEPS && scale.fine(blocks) > byAnnouncement; step++) {
       if (beyondIds

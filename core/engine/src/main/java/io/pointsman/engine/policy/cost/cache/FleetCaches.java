@@ -35,12 +35,12 @@ public final class FleetCaches {
    * @param maxBytes memory of all parts together; at least 2 MiB
    * @param kv the engines' announcements
    * @param credits values of blocks on other tiers than the device
-   * @param maxWorkers all slots of workers are below it
+   * @param slots number of slots of workers
    * @param largePages memory pages for the index
    */
   public FleetCaches(
-      long maxBytes, KvKnowledge kv, KvCredits credits, int maxWorkers, LargePages largePages) {
-    this(maxBytes, new PrefixIndex(indexBytes(maxBytes), maxWorkers, largePages), kv, credits);
+      long maxBytes, KvKnowledge kv, KvCredits credits, int slots, LargePages largePages) {
+    this(maxBytes, new PrefixIndex(indexBytes(maxBytes), slots, largePages), kv, credits);
   }
 
   /**

@@ -21,7 +21,7 @@ public final class PlacedPrompt {
   int cached;
 
   /** Tokens that the worker need not compute: {@link #cached}, less the rounding to blocks. */
-  int held;
+  int reused;
 
   /**
    * The part of the cached tokens that ended requests have computed. An engine may fail to find the
@@ -68,8 +68,8 @@ public final class PlacedPrompt {
   }
 
   /** Returns the number of tokens that the worker need not compute. */
-  public int held() {
-    return held;
+  public int reused() {
+    return reused;
   }
 
   /** Returns the number of cached tokens that ended requests have computed. */

@@ -88,7 +88,7 @@ public final class PrefixHolders {
       grow();
     }
     int holders = holders(length);
-    HolderBitmap many = seen.crowd();
+    HolderBitmap many = seen.holderBitmap();
     blocks[count] = length;
     bitmaps[count] = many;
     for (int i = 0; many == null && i < Math.min(FEW, holders); i++) {

@@ -43,7 +43,7 @@ public final class WorkerCache {
     index = fleet.index();
     ghosts = fleet.ghosts();
     announced = fleet.announced();
-    epoch = index.tenancy(worker.slot());
+    epoch = index.epoch(worker.slot());
     memory = fleet.memory().join();
     model = new CacheModel(memory, this::evicted, this::withdrawn, this::prefetch);
     capacity = new CapacityEstimator(worker, announced, kvTokens);
@@ -128,7 +128,7 @@ public final class WorkerCache {
             : scale.coarse(announcedBlocks);
     prompt.shared = tokensOf(prompt.blocks, prompt);
     prompt.cached = keepsNothing() ? 0 : prompt.shared;
-    prompt.held =
+    prompt.reused =
         prompt.cached == 0 ? 0 : (int) Math.clamp(prompt.cached - kind.rounding(), 0, tokens - 1);
     int left = model.computed(prefix, prompt.modelled);
     prompt.certain = tokensOf(Math.min(left, prompt.blocks), prompt);
@@ -144,7 +144,7 @@ public final class WorkerCache {
   private boolean announceable(PrefixBlocks prefix, int blocks, long now) {
     return blocks > 0
         && announced.live(worker.slot())
-        && (index.crowd(prefix, blocks) != null
+        && (index.holderBitmap(prefix, blocks) != null
             || !index.addedSince(prefix, blocks, epoch, now - KvKnowledge.LATE_NANOS));
   }
 

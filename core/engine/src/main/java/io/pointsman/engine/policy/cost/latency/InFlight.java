@@ -10,7 +10,7 @@ public final class InFlight {
   final Expectation expected;
 
   /**
-   * Cached tokens that an ended request has computed. The rest of {@link #held} is computed by
+   * Cached tokens that an ended request has computed. The rest of {@link #reused} is computed by
    * requests in flight.
    */
   final int certain;
@@ -19,7 +19,7 @@ public final class InFlight {
    * Tokens that this request need not compute. It starts as the expected cache hit and shrinks if a
    * request ends that should have computed some of them.
    */
-  int held;
+  int reused;
 
   /** Start of the worker's busy period in which the request was placed. */
   long busySince;
@@ -41,14 +41,19 @@ public final class InFlight {
 
   /**
    * @param tokens length of the prompt
-   * @param held tokens that the worker has cached, or computes for an earlier request
-   * @param certain the part of {@code held} that an ended request has computed
+   * @param reused tokens that the worker has cached, or computes for an earlier request
+   * @param certain the part of {@code reused} that an ended request has computed
    */
   public InFlight(
-      PrefixBlocks prefix, int tokens, int held, int certain, long placedAt, Expectation expected) {
+      PrefixBlocks prefix,
+      int tokens,
+      int reused,
+      int certain,
+      long placedAt,
+      Expectation expected) {
     this.prefix = prefix;
     this.tokens = tokens;
-    this.held = held;
+    this.reused = reused;
     this.certain = certain;
     this.placedAt = placedAt;
     this.expected = expected;
@@ -74,7 +79,7 @@ public final class InFlight {
   }
 
   int uncached() {
-    return tokens - held;
+    return tokens - reused;
   }
 
   /** Returns the uncached tokens that are not computed yet, with those of the current step. */

@@ -45,6 +45,9 @@ public final class PoolModel {
   private final Map<WorkerPhase, Delay> delays = new EnumMap<>(WorkerPhase.class);
   private final double priceFloor;
 
+  /** False: first tokens that come late teach no delay. */
+  private volatile boolean learnsDelays = true;
+
   /** Maximum length of one answer in tokens. */
   private final int longestAnswer;
 
@@ -139,11 +142,21 @@ public final class PoolModel {
   }
 
   /**
-   * Returns the price of a millisecond of new work, in milliseconds that other requests lose. They
-   * wait for it, and it evicts prefixes that may be needed again.
+   * Returns the price of a millisecond of new work, in milliseconds that other requests lose,
+   * because they wait for it.
    */
   public double price() {
     return price;
+  }
+
+  /** Returns the price of new work when no request waits. */
+  public double priceFloor() {
+    return priceFloor;
+  }
+
+  /** Stops learning of delays. To be called before workers are added. */
+  public void assumeNoDelays() {
+    learnsDelays = false;
   }
 
   /**
@@ -160,7 +173,9 @@ public final class PoolModel {
 
   /** Records a first token that came {@code millis} later than prompts explain. */
   public synchronized void delayed(WorkerPhase phase, double millis) {
-    requireNonNull(delays.get(phase), "delay").add(millis);
+    if (learnsDelays) {
+      requireNonNull(delays.get(phase), "delay").add(millis);
+    }
   }
 
   /** Returns the time in nanoseconds within which first tokens belong to one step of an engine. */

@@ -291,13 +291,13 @@ public final class PrefillTracker {
    * first.
    */
   private void passOn(InFlight gone, long now) {
-    int from = gone.held;
+    int from = gone.reused;
     for (InFlight next : pending) {
-      int to = Math.min(gone.sharedWith(next), next.held);
+      int to = Math.min(gone.sharedWith(next), next.reused);
       // Tokens that ended requests left in the cache need no computation.
       int missing = to - Math.max(from, next.certain);
       if (missing > 0) {
-        next.held -= missing;
+        next.reused -= missing;
         steps.grow(next, missing, now);
       }
       from = Math.max(from, to);

@@ -30,7 +30,7 @@ final class AnnouncedHolders {
   private boolean choosable;
 
   /**
-   * @param held blocks of the scale that the chosen worker has
+   * @param cached blocks of the scale that the chosen worker has
    * @param longest most blocks that any worker has, as known before the search
    */
   AnnouncedHolders(
@@ -38,7 +38,7 @@ final class AnnouncedHolders {
       BlockScale scale,
       IntFunction<@Nullable WorkerModel> bySlot,
       WorkerModel chosen,
-      int held,
+      int cached,
       int longest,
       long now) {
     this.known = known;
@@ -47,7 +47,7 @@ final class AnnouncedHolders {
     this.chosen = chosen;
     this.longest = longest;
     this.now = now;
-    blocks = held;
+    blocks = cached;
   }
 
   /**

@@ -42,15 +42,15 @@ public final class CacheMissRecorder implements PlacementObserver {
    * The expected cache hit of a placed prompt, and the reasons for the rest. The prompt has four
    * parts, in this order: the worker has it; another worker has it; it was lost recently; the rest.
    *
-   * @param held blocks that the worker has
-   * @param elsewhere most blocks that any worker has; at least {@code held}
+   * @param cached blocks that the worker has
+   * @param elsewhere most blocks that any worker has; at least {@code cached}
    * @param notThere why the request is not on that worker
    * @param remembered blocks up to the end of the recently lost part; at least {@code elsewhere}
    * @param lost why they were lost
    * @param rest why no worker has the rest
    */
   private record Prospect(
-      int held,
+      int cached,
       int elsewhere,
       CacheMiss notThere,
       int remembered,
@@ -83,22 +83,22 @@ public final class CacheMissRecorder implements PlacementObserver {
 
   @Override
   public Placed placing(
-      RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now) {
-    Prospect prospect = prospect(request, scale, held, chosen, now);
+      RoutingRequest request, BlockScale scale, int cached, WorkerModel chosen, long now) {
+    Prospect prospect = prospect(request, scale, cached, chosen, now);
     return (prompt, usage, ended) -> record(prospect, prompt, usage, ended);
   }
 
   private Prospect prospect(
-      RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now) {
+      RoutingRequest request, BlockScale scale, int cached, WorkerModel chosen, long now) {
     PrefixBlocks key = request.prefix();
     PrefixBlocks prefix = scale.coarse();
     PickResult result = request.result();
     int longest = hasKnownBlocks(result) ? scale.coarse(result.knownBlocks()) : index.match(prefix);
-    longest = Math.max(held, Math.min(longest, prefix.count()));
+    longest = Math.max(cached, Math.min(longest, prefix.count()));
     Elsewhere elsewhere =
-        longest > held
-            ? elsewhere(request, scale, held, longest, chosen, now)
-            : new Elsewhere(held, CacheMiss.NEVER_SEEN, held);
+        longest > cached
+            ? elsewhere(request, scale, cached, longest, chosen, now)
+            : new Elsewhere(cached, CacheMiss.NEVER_SEEN, cached);
     int from = elsewhere.evicted;
     int remembered = ghosts.lostUpTo(prefix, from);
     CacheMiss lost = from > elsewhere.blocks ? CacheMiss.EVICTED : CacheMiss.NEVER_SEEN;
@@ -109,7 +109,7 @@ public final class CacheMissRecorder implements PlacementObserver {
     if (key.count() > 0) {
       salts.add(key.start(), key.hashes()[0]);
     }
-    return new Prospect(held, elsewhere.blocks, elsewhere.notThere, remembered, lost, rest);
+    return new Prospect(cached, elsewhere.blocks, elsewhere.notThere, remembered, lost, rest);
   }
 
   /** Returns true if the result has the longest cached prefix: {@code cost} has chosen. */
@@ -131,7 +131,7 @@ public final class CacheMissRecorder implements PlacementObserver {
   private Elsewhere elsewhere(
       RoutingRequest request,
       BlockScale scale,
-      int held,
+      int cached,
       int longest,
       WorkerModel chosen,
       long now) {
@@ -143,7 +143,7 @@ public final class CacheMissRecorder implements PlacementObserver {
       return new Elsewhere(longest, notThere(scale.coarse(), longest, chosen, now), longest);
     }
     AnnouncedHolders holders =
-        new AnnouncedHolders(known, scale, learner::inSlot, chosen, held, longest, now);
+        new AnnouncedHolders(known, scale, learner::inSlot, chosen, cached, longest, now);
     WorkerModel holder = holders.find(learner.slots());
     int blocks = holders.blocks();
     CacheMiss notThere = holder == null ? CacheMiss.EVICTED : notWith(holder, chosen, now);
@@ -153,7 +153,7 @@ public final class CacheMissRecorder implements PlacementObserver {
 
   /** Returns why a request is not on the worker with the longest prefix, by placements. */
   private CacheMiss notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
-    HolderBitmap many = index.crowd(prefix, blocks);
+    HolderBitmap many = index.holderBitmap(prefix, blocks);
     if (many != null) {
       return many.holds(chosen.worker().slot()) ? CacheMiss.EVICTED : CacheMiss.LOAD;
     }
@@ -184,8 +184,18 @@ public final class CacheMissRecorder implements PlacementObserver {
     return worker.eligible(now) || worker.merelyBusy(now);
   }
 
+  /**
+   * Returns the reason of a miss of blocks that a worker had.
+   *
+   * @param fate the reason of their loss; null if it is unknown, for example because an engine
+   *     announced their removal between the choice and the placement
+   */
   private static CacheMiss reason(GhostList.@Nullable Fate fate) {
-    return fate == GhostList.Fate.EVICTED ? CacheMiss.EVICTED : CacheMiss.WORKER_GONE;
+    return switch (fate) {
+      case null -> CacheMiss.EVICTED;
+      case EVICTED -> CacheMiss.EVICTED;
+      case EMPTIED, LEFT -> CacheMiss.WORKER_GONE;
+    };
   }
 
   private CacheMiss newOrSalted(PrefixBlocks prefix) {
@@ -200,7 +210,7 @@ public final class CacheMissRecorder implements PlacementObserver {
       return;
     }
     PrefixBlocks prefix = placed.prefix();
-    int expected = tokens(prompt, prefix, prospect.held());
+    int expected = tokens(prompt, prefix, prospect.cached());
     int cached = usage.cachedTokens() < 0 ? expected : Math.min(usage.cachedTokens(), prompt);
     sums.add(prompt, expected, cached);
     if (expected - cached > Math.max(ROUNDING_TOKENS, ROUNDING * expected)) {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** Explains decisions of {@code cost}. It repeats the computations of the pick. */
 public final class CostInsight implements Insight {
   /** A worker and its estimate; null if the worker cannot be chosen. */
-  private record Looked(Worker worker, int inFlight, int held, @Nullable Estimate estimate) {
+  private record Looked(Worker worker, int inFlight, int cached, @Nullable Estimate estimate) {
     double cost() {
       return estimate == null ? Double.POSITIVE_INFINITY : estimate.cost();
     }
@@ -48,7 +48,7 @@ public final class CostInsight implements Insight {
   }
 
   @Override
-  public CacheMissAttribution lostHits() {
+  public CacheMissAttribution cacheMisses() {
     return misses.sums();
   }
 
@@ -72,9 +72,9 @@ public final class CostInsight implements Insight {
       WorkerModel model = learner.model(worker);
       boolean out =
           worker != chosen && pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE;
-      int held = holders == null ? 0 : holders.blocks(worker.slot());
-      Estimate estimate = model == null || out ? null : estimate(model, request, held, now);
-      Looked each = new Looked(worker, pool.inFlight(i), held, estimate);
+      int cached = holders == null ? 0 : holders.blocks(worker.slot());
+      Estimate estimate = model == null || out ? null : estimate(model, request, cached, now);
+      Looked each = new Looked(worker, pool.inFlight(i), cached, estimate);
       looked.add(each);
       winner = worker == chosen ? each : winner;
     }
@@ -90,10 +90,11 @@ public final class CostInsight implements Insight {
     return candidates;
   }
 
-  private static Estimate estimate(WorkerModel model, RoutingRequest request, int held, long now) {
+  private static Estimate estimate(
+      WorkerModel model, RoutingRequest request, int cached, long now) {
     return new CostEstimator()
         .about(model.kind(), request.prefix(), now)
-        .estimate(model.state(now), held);
+        .estimate(model.state(now), cached);
   }
 
   /** Returns the workers to evaluate: in a large pool, some from the chosen one on, and holders. */
@@ -161,8 +162,8 @@ public final class CostInsight implements Insight {
     if (looked.inFlight != chosen.inFlight) {
       return looked.inFlight > chosen.inFlight ? Verdict.MORE_LOAD : Verdict.PASSED_OVER;
     }
-    if (looked.held != chosen.held) {
-      return looked.held < chosen.held ? Verdict.LESS_CACHED : Verdict.PASSED_OVER;
+    if (looked.cached != chosen.cached) {
+      return looked.cached < chosen.cached ? Verdict.LESS_CACHED : Verdict.PASSED_OVER;
     }
     return Verdict.CHANCE;
   }

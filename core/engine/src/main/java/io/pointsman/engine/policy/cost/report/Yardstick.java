@@ -1,7 +1,7 @@
 package io.pointsman.engine.policy.cost.report;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseView;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -27,10 +27,10 @@ public final class Yardstick implements AnswerLearner {
    * The expected result of one placement.
    *
    * @param promptTokens length of the prompt
-   * @param heldTokens the part of it that the worker has cached
+   * @param cachedTokens the part of it that the worker has cached
    * @param ttftMillis time to the first token in milliseconds
    */
-  public record Reading(int promptTokens, int heldTokens, double ttftMillis) {}
+  public record Reading(int promptTokens, int cachedTokens, double ttftMillis) {}
 
   private final CostLearner learner;
 
@@ -68,29 +68,24 @@ public final class Yardstick implements AnswerLearner {
     }
     PrefixBlocks prefix = BlockScale.of(request.prefix()).coarse();
     PrefixHolders holders = PrefixHolders.of(learner.index(), prefix);
-    int held = holders == null ? 0 : holders.blocks(worker.slot());
+    int cached = holders == null ? 0 : holders.blocks(worker.slot());
     Estimate estimate =
-        new CostEstimator().about(model.kind(), prefix, now).estimate(model.state(now), held);
+        new CostEstimator().about(model.kind(), prefix, now).estimate(model.state(now), cached);
     return new Reading(estimate.tokens(), estimate.tokens() - estimate.uncached(), estimate.ttft());
   }
 
   @Override
-  public void placed(RoutingRequest request, Lease lease) {
+  public void placed(RoutingRequest request, LeaseView lease) {
     learner.placed(request, lease);
   }
 
   @Override
-  public void answered(RoutingRequest request, Lease lease) {
-    learner.answered(request, lease);
-  }
-
-  /** Records a first token at the time {@code at}, which is not in the lease. */
-  public void answered(RoutingRequest request, Lease lease, long at) {
+  public void answered(RoutingRequest request, LeaseView lease, long at) {
     learner.answered(request, lease, at);
   }
 
   @Override
-  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+  public void ended(RoutingRequest request, LeaseView lease, Outcome outcome) {
     learner.ended(request, lease, outcome);
   }
 

@@ -39,7 +39,7 @@ class BlockScaleTest {
   }
 
   @Test
-  void whatAPromptGoesOnFromIsFoundWhateverItsLengthIsEstimatedAs() {
+  void theStartOfAPromptIsFoundAtAnyEstimatedLength() {
     PrefixBlocks next = Prompt.of(1, 50);
     for (int tokens = 300; tokens < 900; tokens += 7) {
       PrefixBlocks before = new PrefixBlocks(Prompt.of(1, 30).hashes(), 30, 1_920, 64, tokens);

@@ -35,7 +35,7 @@ class CacheModelTest {
   }
 
   @Test
-  void promptIsHeldFromItsPlacementOn() {
+  void promptCountsAsCachedFromItsPlacement() {
     PrefixBlocks prompt = Prompt.of(1, 10);
     assertThat(cache.match(prompt)).isZero();
 
@@ -58,7 +58,7 @@ class CacheModelTest {
     cache.release(prompt, 10, true);
 
     assertThat(cache.pinnedTokens()).isZero();
-    assertThat(cache.heldTokens()).isEqualTo(160);
+    assertThat(cache.cachedTokens()).isEqualTo(160);
   }
 
   @Test
@@ -80,7 +80,7 @@ class CacheModelTest {
       serve(Prompt.of(n, 1));
       cache.shrinkTo(10_000);
       int least = evicted.isEmpty() ? 0 : 10_000 - 10_000 / CacheModel.AHEAD_PART;
-      assertThat(cache.heldTokens()).isBetween((long) least, 10_000L);
+      assertThat(cache.cachedTokens()).isBetween((long) least, 10_000L);
       assertThat(evicted.size() % 10).isZero();
     }
 
@@ -98,7 +98,7 @@ class CacheModelTest {
     assertThat(evicted).hasSize(CacheModel.BATCH);
 
     cache.shrinkTo(0);
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
     assertThat(evicted).hasSize(2000).doesNotHaveDuplicates().isEqualTo(prefetched);
   }
 
@@ -117,7 +117,7 @@ class CacheModelTest {
 
   /** Evicted runs are reused for prompts of the same size. */
   @Test
-  void nothingIsLeftOfAPromptWhoseRunAnotherHasTaken() {
+  void nothingIsLeftOfAPromptAfterItsRunIsTaken() {
     PrefixBlocks before = Prompt.of(1, 10);
     serve(before);
     cache.acquire(before, 16, 7);
@@ -135,15 +135,15 @@ class CacheModelTest {
     cache.clear(3, this::note);
     cache.release(after, taken, false);
     assertThat(evicted).hasSize(10).contains(after.hashes()[9]);
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
   }
 
   /** Lost blocks are in the index, although runs are cut and reused. */
   @Test
   void indexHoldsNothingOnceAllIsEvicted() {
     PrefixIndex index = new PrefixIndex(1 << 20, 1);
-    int tenancy = index.tenancy(0);
-    CacheModel.Losses remove = (blocks, from, to) -> index.remove(blocks, from, to, tenancy);
+    int epoch = index.epoch(0);
+    CacheModel.Losses remove = (blocks, from, to) -> index.remove(blocks, from, to, epoch);
     CacheModel model = new CacheModel(memory.join(), remove, remove, index::touch);
     SplittableRandom random = new SplittableRandom(6);
     for (int i = 0; i < 20_000; i++) {
@@ -151,7 +151,7 @@ class CacheModelTest {
           Prompt.of(random.nextInt(20), 1 + random.nextInt(40), random.nextInt(50), 5);
       int known = model.match(prompt);
       int taken = model.acquire(prompt, 16, i);
-      index.add(prompt, CacheModel.blocks(prompt, taken), tenancy, known, 0);
+      index.add(prompt, CacheModel.blocks(prompt, taken), epoch, known, 0);
       model.release(prompt, taken, random.nextInt(5) > 0);
       model.shrinkTo(4000);
       assertThat(index.match(prompt)).isEqualTo(model.match(prompt));
@@ -162,7 +162,7 @@ class CacheModelTest {
   }
 
   @Test
-  void whatIsInUseStays() {
+  void blocksInUseStay() {
     cache.acquire(Prompt.of(1, 10), 16, 0);
     serve(Prompt.of(2, 10));
 
@@ -178,7 +178,7 @@ class CacheModelTest {
     cache.release(prompt, cache.acquire(prompt, 16, 0), false);
 
     assertThat(cache.match(prompt)).isZero();
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
   }
 
   @Test
@@ -196,7 +196,7 @@ class CacheModelTest {
 
     assertThat(cache.match(Prompt.of(1, 1000))).isEqualTo(1000);
     assertThat(cache.match(Prompt.of(1, 700, 2, 300))).isBetween(700 * 8 / 9, 700);
-    assertThat(cache.heldTokens()).isEqualTo(16_000);
+    assertThat(cache.cachedTokens()).isEqualTo(16_000);
   }
 
   @Test
@@ -207,7 +207,7 @@ class CacheModelTest {
       small.release(Prompt.of(n, 10), small.acquire(Prompt.of(n, 10), 16, 0), true);
     }
 
-    assertThat(small.heldTokens()).isEqualTo(CacheMemory.PORTION_BYTES / each * 160);
+    assertThat(small.cachedTokens()).isEqualTo(CacheMemory.PORTION_BYTES / each * 160);
     assertThat(small.match(Prompt.of(49, 10))).isEqualTo(10);
     assertThat(small.match(Prompt.of(20, 10))).isZero();
 
@@ -223,7 +223,7 @@ class CacheModelTest {
   }
 
   @Test
-  void whatIsKeptToBeUsedAgainIsPartOfTheMemoryThatIsTaken() {
+  void reusableBlocksCountAsUsedMemory() {
     SplittableRandom random = new SplittableRandom(1);
     long most = 0;
     for (int n = 0; n < 2000; n++) {
@@ -238,7 +238,7 @@ class CacheModelTest {
   }
 
   @Test
-  void cachesThatAreFullOfWhatIsInUseTakeNoMore() {
+  void cachesFullOfBlocksInUseTakeNoMore() {
     CacheModel small = small();
     List<Integer> taken = new ArrayList<>();
     for (int n = 0; n < 20; n++) {
@@ -285,7 +285,7 @@ class CacheModelTest {
       }
     }
 
-    assertThat(small.heldTokens())
+    assertThat(small.cachedTokens())
         .isBetween(16L * 16, CacheMemory.PORTION_BYTES / CachedRuns.bytes(1) * 16);
     assertThat(small.match(Prompt.of(2, 16))).isEqualTo(16);
   }
@@ -320,7 +320,7 @@ class CacheModelTest {
       }
       cache.shrinkTo(4000);
       assertThat(cache.pinnedTokens()).isBetween(0L, 20L * 45 * 16);
-      assertThat(cache.heldTokens())
+      assertThat(cache.cachedTokens())
           .isGreaterThanOrEqualTo(cache.pinnedTokens())
           .isLessThanOrEqualTo(Math.max(4000, cache.pinnedTokens()));
     }
@@ -330,12 +330,12 @@ class CacheModelTest {
     }
     assertThat(cache.pinnedTokens()).isZero();
     cache.shrinkTo(0);
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
   }
 
   /** Two requests share a prefix, one from before and one from after; both are in flight. */
   @Test
-  void whatWasUsedSinceATimeStaysWhenAllElseIsForgotten() {
+  void entriesUsedSinceATimeStayWhenOthersAreForgotten() {
     PrefixBlocks before = Prompt.of(1, 6, 2, 4);
     PrefixBlocks since = Prompt.of(1, 6, 3, 4);
     cache.release(Prompt.of(4, 5), cache.acquire(Prompt.of(4, 5), 16, 1), true);
@@ -352,9 +352,9 @@ class CacheModelTest {
     assertThat(cache.pinnedTokens()).isEqualTo(160);
     cache.release(since, 10, true);
     assertThat(cache.pinnedTokens()).isZero();
-    assertThat(cache.heldTokens()).isEqualTo(160);
+    assertThat(cache.cachedTokens()).isEqualTo(160);
     cache.clear(3, this::note);
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
     assertThat(memory.left()).as("memory comes back").isEqualTo(1 << 20);
   }
 
@@ -365,7 +365,7 @@ class CacheModelTest {
     cache.clear(this::note);
     assertThat(cache.match(prompt)).isZero();
     cache.release(prompt, 0, true);
-    assertThat(cache.heldTokens()).isZero();
+    assertThat(cache.cachedTokens()).isZero();
 
     serve(prompt);
     assertThat(cache.match(prompt)).isEqualTo(10);

@@ -28,7 +28,7 @@ class CapacityEstimatorTest {
   }
 
   @Test
-  void fourThatFoundNothingTellThatTheEngineIsANewOneOfTheSameSize() {
+  void fourMissesShowANewEngineOfTheSameSize() {
     assertThat(restarted(100, TOKENS - 1)).isFalse();
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, 0)).isFalse();
@@ -51,7 +51,7 @@ class CapacityEstimatorTest {
   }
 
   @Test
-  void anEngineWithoutACacheIsThoughtToHoldLessAndLess() {
+  void theEstimateForAnEngineWithoutACacheFalls() {
     for (int i = 1; i <= 16; i++) {
       assertThat(restarted(1000L * i, 0)).isEqualTo(i % 4 == 0);
       if (i % 4 == 0) {
@@ -78,14 +78,14 @@ class CapacityEstimatorTest {
   }
 
   @Test
-  void whatIsEvictedMakesTheCacheSmaller() {
+  void evictionsMakeTheCacheSmaller() {
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, TOKENS - 1)).isFalse();
     assertThat(capacity.tokens()).isBetween(97_000.0, 97_500.0);
   }
 
   @Test
-  void whatWasFoundInPartWasEvictedAllTheSame() {
+  void partialHitsCountAsEvicted() {
     assertThat(restarted(100, TOKENS - 1)).isFalse();
     for (int i = 0; i < 6; i++) {
       assertThat(restarted(1000 + i, 400)).isFalse();

@@ -14,7 +14,7 @@ class PrefixHoldersTest {
   private final PrefixIndex index = new PrefixIndex(8 << 20, 200);
 
   private void hold(int slot, PrefixBlocks prompt) {
-    index.add(prompt, index.tenancy(slot), 0, 1L << 40);
+    index.add(prompt, index.epoch(slot), 0, 1L << 40);
   }
 
   private PrefixHolders found(PrefixBlocks prompt) {
@@ -43,66 +43,66 @@ class PrefixHoldersTest {
     hold(5, Prompt.of(1, 20));
     hold(7, Prompt.of(1, 30));
 
-    PrefixHolders held = found(Prompt.of(1, 30, 2, 10));
-    assertThat(held.blocks(7)).isEqualTo(30);
-    assertThat(held.blocks(3)).isEqualTo(20);
-    assertThat(held.blocks(5)).isEqualTo(20);
-    assertThat(held.blocks(99)).isEqualTo(4);
-    assertThat(held.blocks(150)).isZero();
+    PrefixHolders holders = found(Prompt.of(1, 30, 2, 10));
+    assertThat(holders.blocks(7)).isEqualTo(30);
+    assertThat(holders.blocks(3)).isEqualTo(20);
+    assertThat(holders.blocks(5)).isEqualTo(20);
+    assertThat(holders.blocks(99)).isEqualTo(4);
+    assertThat(holders.blocks(150)).isZero();
   }
 
   @Test
-  void longestMilestoneWithinAPromptThatAnotherHoldsWholeIsTold() {
+  void longestSharedLengthOfAFullyCachedPromptIsFound() {
     hold(3, Prompt.of(1, 19));
     hold(5, Prompt.of(1, 40));
 
-    PrefixHolders held = found(Prompt.of(1, 19));
-    assertThat(held.blocks(3)).isEqualTo(19);
-    assertThat(held.blocks(5)).isEqualTo(18);
+    PrefixHolders holders = found(Prompt.of(1, 19));
+    assertThat(holders.blocks(3)).isEqualTo(19);
+    assertThat(holders.blocks(5)).isEqualTo(18);
   }
 
   @Test
-  void evictedBlocksAreHeldByTheOthersOnly() {
+  void evictedBlocksAreCachedByTheOthersOnly() {
     PrefixBlocks prompt = Prompt.of(1, 16);
     for (int slot = 0; slot < 10; slot++) {
       hold(slot, prompt);
     }
     hold(20, Prompt.of(2, 16));
-    index.remove(all(prompt), 8, 16, index.tenancy(4));
-    index.remove(all(Prompt.of(2, 16)), 15, 16, index.tenancy(20));
+    index.remove(all(prompt), 8, 16, index.epoch(4));
+    index.remove(all(Prompt.of(2, 16)), 15, 16, index.epoch(20));
 
-    PrefixHolders held = found(prompt);
-    assertThat(held.blocks(4)).isEqualTo(8);
-    assertThat(held.blocks(5)).isEqualTo(16);
+    PrefixHolders holders = found(prompt);
+    assertThat(holders.blocks(4)).isEqualTo(8);
+    assertThat(holders.blocks(5)).isEqualTo(16);
     PrefixHolders other = found(Prompt.of(2, 16));
     assertThat(other.blocks(20)).isEqualTo(15);
   }
 
   /** With at most eight lengths, each holder has its own indexed length. */
   @Test
-  void randomHoldersAreTold() {
+  void randomHoldersAreFound() {
     SplittableRandom random = new SplittableRandom(9);
     for (int round = 0; round < 200; round++) {
       PrefixIndex fresh = new PrefixIndex(8 << 20, 200);
       int most = 1 + random.nextInt(100);
       int[] lengths = random.ints(7, 1, most + 20).toArray();
-      int[] held = new int[60];
-      for (int slot = 0; slot < held.length; slot++) {
-        held[slot] = random.nextInt(3) == 0 ? lengths[random.nextInt(7)] : 0;
-        if (held[slot] > 0) {
-          fresh.add(Prompt.of(1, held[slot]), fresh.tenancy(slot), 0, 1L << 40);
+      int[] cached = new int[60];
+      for (int slot = 0; slot < cached.length; slot++) {
+        cached[slot] = random.nextInt(3) == 0 ? lengths[random.nextInt(7)] : 0;
+        if (cached[slot] > 0) {
+          fresh.add(Prompt.of(1, cached[slot]), fresh.epoch(slot), 0, 1L << 40);
         }
       }
       PrefixHolders found = PrefixHolders.of(fresh, Prompt.of(1, most, 2, 3));
-      for (int slot = 0; slot < held.length; slot++) {
-        assertThat(found == null ? 0 : found.blocks(slot)).isEqualTo(told(held[slot], most));
+      for (int slot = 0; slot < cached.length; slot++) {
+        assertThat(found == null ? 0 : found.blocks(slot)).isEqualTo(shown(cached[slot], most));
       }
     }
   }
 
   /** The longest indexed length within the shared part counts. */
-  private static int told(int held, int shared) {
-    int indexed = IndexedLengths.upTo(Math.min(held, shared));
+  private static int shown(int cached, int shared) {
+    int indexed = IndexedLengths.upTo(Math.min(cached, shared));
     return indexed == 0 ? 0 : IndexedLengths.blocks(indexed - 1);
   }
 }

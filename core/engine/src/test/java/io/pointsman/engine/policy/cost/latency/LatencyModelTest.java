@@ -44,7 +44,7 @@ class LatencyModelTest {
   }
 
   @Test
-  void forgetsWhatIsNoLongerSo() {
+  void forgetsFormerStates() {
     for (int i = 0; i < 5000; i++) {
       model.learn(8192, 0, 1000);
     }

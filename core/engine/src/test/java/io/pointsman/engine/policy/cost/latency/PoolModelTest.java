@@ -65,7 +65,7 @@ class PoolModelTest {
   }
 
   @Test
-  void kindThatFollowsAnotherKeepsWhatIsLearned() {
+  void kindThatFollowsAnotherKeepsItsLearnedValues() {
     for (int i = 0; i < 1000; i++) {
       kind.ended(50, 5000);
       kind.answered(40);

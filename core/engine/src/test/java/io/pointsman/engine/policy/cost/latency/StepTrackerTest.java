@@ -136,7 +136,7 @@ class StepTrackerTest {
   }
 
   @Test
-  void requestComputesWhatOneOfItsStepWasToCompute() {
+  void requestComputesTheSharedPartOfItsStep() {
     InFlight first = add(1000, 100, 130);
     InFlight second = add(2000, 110, 110);
     pending.remove(first);

@@ -37,7 +37,7 @@ class CostInsightTest {
   }
 
   @Test
-  void chosenComesFirstWithWhatWasPredicted() {
+  void theChosenWorkerComesFirstWithItsPrediction() {
     RoutingRequest request = asked(Prompt.of(1, 100));
     Lease lease = on.place(request);
 
@@ -48,7 +48,7 @@ class CostInsightTest {
     assertThat(chosen.verdict()).isEqualTo(Verdict.CHOSEN);
     assertThat(chosen.ttftMillis()).isEqualTo(request.result().predictedMillis());
     assertThat(chosen.uncachedTokens()).isEqualTo(1600);
-    assertThat(chosen.heldTokens()).isZero();
+    assertThat(chosen.cachedTokens()).isZero();
     assertThat(chosen.waitMillis()).isZero();
     // Without the placed request.
     assertThat(chosen.inFlight()).isZero();
@@ -83,7 +83,7 @@ class CostInsightTest {
   void othersHoldLessOfThePrompt() {
     RoutingRequest request = placedOnItsHolder(Prompt.of(1, 500));
 
-    assertThat(candidates(request).getFirst().heldTokens()).isGreaterThan(7900);
+    assertThat(candidates(request).getFirst().cachedTokens()).isGreaterThan(7900);
     assertThat(others(request))
         .allMatch(each -> each.uncachedTokens() == 8000)
         .allMatch(each -> each.costMillis() > request.result().predictedMillis());
@@ -117,7 +117,7 @@ class CostInsightTest {
   }
 
   @Test
-  void whoMayNotBeChosenIsToldSo() {
+  void excludedWorkersAreMarked() {
     on.fleet.kill(on.fleet.worker(0));
     RoutingRequest request = asked(Prompt.of(1, 10));
     request.exclude(on.fleet.worker(1));
@@ -130,7 +130,7 @@ class CostInsightTest {
   }
 
   @Test
-  void largeFleetTellsItsBest() {
+  void largeFleetShowsItsBest() {
     CostFleet large = new CostFleet(300, CostSettings.DEFAULTS);
     Worker holder = large.served(Prompt.of(1, 500), 0).worker();
     RoutingRequest request = asked(Prompt.of(1, 500));
@@ -141,7 +141,7 @@ class CostInsightTest {
   }
 
   @Test
-  void nobodyAskedAndNothingIsTold() {
+  void withoutAReaderNothingIsExplained() {
     RoutingRequest request = CostFleet.request(Prompt.of(1, 10));
     on.place(request);
 

@@ -10,4 +10,4 @@ import org.jspecify.annotations.Nullable;
  * @param pause time from its end to this arrival
  * @param output tokens of the response
  */
-record Item(double at, @Nullable Item after, double pause, Text prompt, int output) {}
+record Item(double at, @Nullable Item after, double pause, PromptText prompt, int output) {}

@@ -59,7 +59,7 @@ public final class RandomWorkload {
       requests.add(
           new TraceRequest(0, -1, item.prompt().tokens(), item.output(), item.prompt().blocks()));
     }
-    return new Trace(name(), Text.BLOCK, requests);
+    return new Trace(name(), PromptText.BLOCK, requests);
   }
 
   /**
@@ -84,7 +84,7 @@ public final class RandomWorkload {
               patience[index]));
       indexes.put(item, index);
     }
-    return new Trace(name(), Text.BLOCK, requests);
+    return new Trace(name(), PromptText.BLOCK, requests);
   }
 
   /** Duration of the arrivals in seconds. */
@@ -114,7 +114,7 @@ public final class RandomWorkload {
   private static final class Builder {
     private final Draw draw;
     private final SplittableRandom random;
-    private List<Source> sources;
+    private List<RequestSource> sources;
 
     Builder(Draw draw, SplittableRandom random) {
       this.draw = draw;
@@ -122,8 +122,8 @@ public final class RandomWorkload {
       sources = sources();
     }
 
-    private List<Source> sources() {
-      List<Source> made = new ArrayList<>();
+    private List<RequestSource> sources() {
+      List<RequestSource> made = new ArrayList<>();
       for (Draw.Part part : draw.parts()) {
         made.add(Sources.of(part.family(), draw.lengths(part), draw.closed(), random.split()));
       }
@@ -140,7 +140,7 @@ public final class RandomWorkload {
           doubled = true;
           sources = sources();
         }
-        Source source = sources.get(random.nextInt(sources.size()));
+        RequestSource source = sources.get(random.nextInt(sources.size()));
         double gap = draw.arrivals().gap(clock, random) * source.size();
         clock += gap;
         at += doubled ? gap / 2 : gap;

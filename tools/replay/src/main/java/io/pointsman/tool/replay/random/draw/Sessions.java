@@ -5,12 +5,12 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /** Conversations and agents: each turn adds the previous response and new text. */
-final class Sessions implements Source {
+final class Sessions implements RequestSource {
   private final TokenLengths lengths;
   private final double turns;
   private final double pause;
   private final boolean closed;
-  private final List<Text> heads;
+  private final List<PromptText> heads;
 
   /**
    * @param turns mean number of turns
@@ -33,7 +33,7 @@ final class Sessions implements Source {
 
   @Override
   public void add(double at, SplittableRandom random, Consumer<Item> to) {
-    Text text = heads.get(random.nextInt(heads.size()));
+    PromptText text = heads.get(random.nextInt(heads.size()));
     int count = 1 + (int) ArrivalProcess.exponential(random, turns - 0.5);
     double when = at;
     Item last = null;

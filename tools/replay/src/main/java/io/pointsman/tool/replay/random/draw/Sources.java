@@ -16,7 +16,8 @@ final class Sources {
    *
    * @param closed true if turns wait for the end of the previous response
    */
-  static Source of(Family family, TokenLengths lengths, boolean closed, SplittableRandom random) {
+  static RequestSource of(
+      Family family, TokenLengths lengths, boolean closed, SplittableRandom random) {
     return switch (family) {
       case INDEPENDENT -> single((r, _) -> fresh(lengths.prompt(r), r), lengths);
       case SYSTEM -> system(lengths, random);
@@ -34,11 +35,11 @@ final class Sources {
 
   /** Creates the prompt of a request. */
   private interface Prompt {
-    Text make(SplittableRandom random, double at);
+    PromptText make(SplittableRandom random, double at);
   }
 
-  private static Source single(Prompt prompt, TokenLengths lengths) {
-    return new Source() {
+  private static RequestSource single(Prompt prompt, TokenLengths lengths) {
+    return new RequestSource() {
       @Override
       public double size() {
         return 1;
@@ -51,42 +52,44 @@ final class Sources {
     };
   }
 
-  private static Text fresh(int tokens, SplittableRandom random) {
-    return Text.EMPTY.with(random.nextLong(), tokens);
+  private static PromptText fresh(int tokens, SplittableRandom random) {
+    return PromptText.EMPTY.with(random.nextLong(), tokens);
   }
 
-  static List<Text> heads(int count, double tokens, TokenLengths lengths, SplittableRandom random) {
-    List<Text> heads = new ArrayList<>();
+  static List<PromptText> heads(
+      int count, double tokens, TokenLengths lengths, SplittableRandom random) {
+    List<PromptText> heads = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       heads.add(fresh(Math.clamp((int) tokens, 1, lengths.longest() / 2), random));
     }
     return heads;
   }
 
-  private static Source system(TokenLengths lengths, SplittableRandom random) {
+  private static RequestSource system(TokenLengths lengths, SplittableRandom random) {
     double share = Draws.one(random, 0.3, 0.6, 0.9);
     int count = Draws.one(random, 1, 4, 40, 400);
     Popularity popularity = new Popularity(count, Draws.one(random, 0.0, 0.7, 1.2));
-    List<Text> heads = heads(count, lengths.input() * share, lengths, random);
+    List<PromptText> heads = heads(count, lengths.input() * share, lengths, random);
     return single(
         (r, _) -> {
-          Text head = heads.get(popularity.draw(r));
+          PromptText head = heads.get(popularity.draw(r));
           return bounded(head, lengths.around(lengths.input() * (1 - share), r), lengths, r);
         },
         lengths);
   }
 
   /** Appends new text to a text, up to the longest prompt. */
-  static Text bounded(Text head, int more, TokenLengths lengths, SplittableRandom random) {
+  static PromptText bounded(
+      PromptText head, int more, TokenLengths lengths, SplittableRandom random) {
     int least = Math.max(1, TokenLengths.SHORTEST - head.tokens());
     int most = Math.max(1, lengths.longest() - head.tokens());
     return head.with(random.nextLong(), Math.min(Math.max(least, more), most));
   }
 
-  private static Source documents(TokenLengths lengths, SplittableRandom random) {
+  private static RequestSource documents(TokenLengths lengths, SplittableRandom random) {
     int count = Draws.one(random, 20, 200, 2000);
     Popularity popularity = new Popularity(count, Draws.one(random, 0.0, 0.8, 1.3));
-    List<Text> documents = new ArrayList<>();
+    List<PromptText> documents = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       int tokens = Math.min(lengths.prompt(random), lengths.longest() - LONGEST_QUESTION);
       documents.add(fresh(tokens, random));
@@ -101,9 +104,9 @@ final class Sources {
         lengths);
   }
 
-  private static Source siblings(TokenLengths lengths, SplittableRandom random) {
+  private static RequestSource siblings(TokenLengths lengths, SplittableRandom random) {
     int size = Draws.one(random, 4, 8, 32);
-    return new Source() {
+    return new RequestSource() {
       @Override
       public double size() {
         return size;
@@ -111,7 +114,7 @@ final class Sources {
 
       @Override
       public void add(double at, SplittableRandom r, Consumer<Item> to) {
-        Text prompt = fresh(lengths.prompt(r), r);
+        PromptText prompt = fresh(lengths.prompt(r), r);
         for (int i = 0; i < size; i++) {
           to.accept(new Item(at + 0.02 * r.nextDouble(), null, 0, prompt, lengths.answer(r)));
         }
@@ -120,14 +123,14 @@ final class Sources {
   }
 
   /** Each node has a part of text; a prompt is the path to a leaf plus new text. */
-  private static Source tree(TokenLengths lengths, SplittableRandom random) {
+  private static RequestSource tree(TokenLengths lengths, SplittableRandom random) {
     long salt = random.nextLong();
     int depth = Draws.one(random, 3, 4, 6);
     Popularity children = new Popularity(Draws.one(random, 2, 4, 8), Draws.one(random, 0.0, 1.0));
     int part = Math.max(1, lengths.input() / (depth + 1));
     return single(
         (r, _) -> {
-          Text path = Text.EMPTY.with(salt, part);
+          PromptText path = PromptText.EMPTY.with(salt, part);
           for (int level = 1; level < depth && path.tokens() + part < lengths.longest(); level++) {
             path = path.with(salt + level * 1000L + children.draw(r), part);
           }
@@ -137,22 +140,23 @@ final class Sources {
   }
 
   /** Embeddings have no common text; prompts of classification begin with the instructions. */
-  private static Source pooling(TokenLengths lengths, SplittableRandom random) {
+  private static RequestSource pooling(TokenLengths lengths, SplittableRandom random) {
     if (lengths.output() == 0) {
       return single((r, _) -> fresh(lengths.prompt(r), r), lengths);
     }
-    List<Text> heads = heads(Draws.one(random, 1, 10), lengths.input() * 0.6, lengths, random);
+    List<PromptText> heads =
+        heads(Draws.one(random, 1, 10), lengths.input() * 0.6, lengths, random);
     return single(
         (r, _) -> {
-          Text head = heads.get(r.nextInt(heads.size()));
+          PromptText head = heads.get(r.nextInt(heads.size()));
           return bounded(head, lengths.around(lengths.input() * 0.4, r), lengths, r);
         },
         lengths);
   }
 
   /** Lengths from 100 tokens are log-uniform over three orders of magnitude. */
-  private static Source scales(TokenLengths lengths) {
-    return new Source() {
+  private static RequestSource scales(TokenLengths lengths) {
+    return new RequestSource() {
       @Override
       public double size() {
         return 1;

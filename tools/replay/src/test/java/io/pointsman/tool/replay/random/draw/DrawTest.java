@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.tool.replay.trace.Trace;
 import io.pointsman.tool.replay.trace.TraceRequest;
 import io.pointsman.tool.sim.schedule.ServiceProfiles;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -20,10 +21,18 @@ class DrawTest {
       Trace second = RandomWorkload.of(Draw.of(seed), 200).at(5);
 
       assertThat(Draw.of(seed)).isEqualTo(Draw.of(seed));
-      assertThat(first.requests())
-          .usingRecursiveFieldByFieldElementComparator()
-          .isEqualTo(second.requests());
+      assertThat(texts(first)).isEqualTo(texts(second));
     }
+  }
+
+  /** The requests with the contents of their arrays, which records compare by identity. */
+  private static List<String> texts(Trace trace) {
+    return trace.requests().stream()
+        .map(
+            request ->
+                request.toString().replaceFirst("blocks=[^,]*", "blocks=")
+                    + Arrays.toString(request.blocks()))
+        .toList();
   }
 
   @Test
@@ -130,7 +139,7 @@ class DrawTest {
 
   @Test
   void textsShareBlocksUpToTheirFirstDifference() {
-    Text head = Text.EMPTY.with(1, 200);
+    PromptText head = PromptText.EMPTY.with(1, 200);
     long[] one = head.with(2, 200).blocks();
     long[] other = head.with(3, 200).blocks();
 

@@ -92,13 +92,13 @@ final class Fetch {
 
   private void beat() {
     if (!over) {
-      node.peers().tell(task.peer(), "/kv/renew", key());
+      node.peers().report(task.peer(), "/kv/renew", key());
       beatLater();
     }
   }
 
   private void release() {
-    node.peers().tell(task.peer(), "/kv/release", key());
+    node.peers().report(task.peer(), "/kv/release", key());
   }
 
   private ObjectNode key() {
@@ -106,7 +106,7 @@ final class Fetch {
   }
 
   /** Returns the error for the field that led to a peer without a valid answer. */
-  static FieldError error(Task.Peer peer, int status, JsonNode body) {
+  static FieldError error(Task.SideChannel peer, int status, JsonNode body) {
     String where = peer.host() + ":" + peer.port();
     if (status == 0) {
       return FieldError.stale(peer.field(), where + " does not answer");

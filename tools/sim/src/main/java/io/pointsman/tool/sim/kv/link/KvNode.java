@@ -7,7 +7,6 @@ import io.pointsman.tool.sim.http.SimEndpoint;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.FieldError;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvCounters;
 import io.pointsman.tool.sim.kv.KvLedger;
 import io.pointsman.tool.sim.kv.KvOptions;
@@ -15,10 +14,11 @@ import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.KvSelf;
 import io.pointsman.tool.sim.kv.KvState;
 import io.pointsman.tool.sim.kv.RequestLog;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.KvProtocol;
 import io.pointsman.tool.sim.kv.protocol.KvRequest;
 import io.pointsman.tool.sim.kv.protocol.Task;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineDriver;
 import io.pointsman.tool.sim.live.Generation;
@@ -48,7 +48,7 @@ public final class KvNode implements HandOvers {
   private final Notifier notifier;
   private final PeerClient peers;
   private final KvLedger ledger = new KvLedger();
-  private final HeldBlockTable holdings;
+  private final ReservedBlockTable reservedBlocks;
   private final KvCounters counters = new KvCounters();
   private final RequestLog log;
   private final BlockStore store = new BlockStore();
@@ -73,7 +73,7 @@ public final class KvNode implements HandOvers {
     this.protocol = KvProtocol.of(options.connector());
     this.notifier = notifier;
     this.peers = new PeerClient(loop, clients);
-    this.holdings = new HeldBlockTable(engine, ledger);
+    this.reservedBlocks = new ReservedBlockTable(engine, ledger);
     this.log = new RequestLog(options.logged());
     this.arrivals = new PushedKv(options.tpSize());
     this.self = new KvSelf(options, "", "", 0);
@@ -97,7 +97,7 @@ public final class KvNode implements HandOvers {
     allocPorts = allocs;
   }
 
-  /** Drops all held blocks, like an engine that dies. */
+  /** Drops all reserved blocks, like an engine that dies. */
   public void die() {
     ledger.clear();
     arrivals.clear();
@@ -124,7 +124,7 @@ public final class KvNode implements HandOvers {
         self.port(),
         initPorts,
         allocPorts,
-        counters.legs(),
+        counters.steps(),
         ledger.state(),
         counters.transfers(ledger.waiting()),
         counters.fieldErrors(),
@@ -153,7 +153,7 @@ public final class KvNode implements HandOvers {
             asked,
             serial);
     try {
-      return leg(exchange, request);
+      return step(exchange, request);
     } catch (FieldError e) {
       counters.wrong(e);
       if (!options.lenient()) {
@@ -172,7 +172,7 @@ public final class KvNode implements HandOvers {
     return exchange.json().path("request_id").asText("resp_" + HexFormat.of().toHexDigits(own));
   }
 
-  private HandOver leg(SimExchange exchange, KvRequest request) {
+  private HandOver step(SimExchange exchange, KvRequest request) {
     return switch (protocol.read(request, self)) {
       case Task.Direct direct -> {
         if (!servesDirectly(request)) {
@@ -213,33 +213,34 @@ public final class KvNode implements HandOvers {
   }
 
   /** Holds the memory of a run under the keys of its request. */
-  Held hold(List<String> keys, int rank, int tokens, String hash, long leaseNanos, Runnable free) {
-    return holdings.hold(self, keys, rank, tokens, hash, leaseNanos, free);
+  ReservedBlocks hold(
+      List<String> keys, int rank, int tokens, String hash, long leaseNanos, Runnable free) {
+    return reservedBlocks.hold(self, keys, rank, tokens, hash, leaseNanos, free);
   }
 
   /** The placeholder for responses that describe no blocks. */
-  Held nothingHeld() {
-    return new Held(
+  ReservedBlocks nothingReserved() {
+    return new ReservedBlocks(
         List.of(""), self.engineId(0), 0, options.tpSize(), SimJson.array(), 0, 0, "", 0, () -> {});
   }
 
   /** Adds blocks to the common store. */
   void share(long[] hashes) {
-    Peer peer = storePeer();
+    SideChannel peer = storePeer();
     if (peer == null) {
       store.add(BlockStore.document(hashes).path("hashes"));
     } else {
-      peers.tell(peer, "/kv/store", BlockStore.document(hashes));
+      peers.report(peer, "/kv/store", BlockStore.document(hashes));
     }
   }
 
   /** The address of the common store; null: here. */
-  @Nullable Peer storePeer() {
+  @Nullable SideChannel storePeer() {
     String address = options.store();
     int colon = address.lastIndexOf(':');
     return colon < 0
         ? null
-        : new Peer(
+        : new SideChannel(
             address.substring(0, colon),
             Integer.parseInt(address.substring(colon + 1)),
             "kv-store");

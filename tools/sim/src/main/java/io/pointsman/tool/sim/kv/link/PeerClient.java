@@ -21,7 +21,7 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.pointsman.tool.sim.http.RequestError;
 import io.pointsman.tool.sim.http.SimJson;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -80,7 +80,7 @@ final class PeerClient {
    * @param seconds time after which the call counts as unanswered
    * @return cancels the call
    */
-  Runnable call(Peer peer, String path, JsonNode document, double seconds, Answer answer) {
+  Runnable call(SideChannel peer, String path, JsonNode document, double seconds, Answer answer) {
     Call call = new Call(peer, path, SimJson.bytes(document), answer);
     call.send(true);
     loop.schedule(call::expire, (long) (seconds * 1000), TimeUnit.MILLISECONDS);
@@ -88,7 +88,7 @@ final class PeerClient {
   }
 
   /** Posts a document and ignores the answer. */
-  void tell(Peer peer, String path, JsonNode document) {
+  void report(SideChannel peer, String path, JsonNode document) {
     call(peer, path, document, 10, (status, body) -> {});
   }
 
@@ -126,7 +126,7 @@ final class PeerClient {
 
   /** One call in progress. */
   private final class Call {
-    private final Peer peer;
+    private final SideChannel peer;
     private final String key;
     private final String path;
     private final byte[] body;
@@ -135,7 +135,7 @@ final class PeerClient {
     private boolean reused;
     private boolean over;
 
-    Call(Peer peer, String path, byte[] body, Answer answer) {
+    Call(SideChannel peer, String path, byte[] body, Answer answer) {
       this.peer = peer;
       this.key = peer.host() + ":" + peer.port();
       this.path = path;

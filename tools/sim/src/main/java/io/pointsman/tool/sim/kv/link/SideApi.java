@@ -7,12 +7,12 @@ import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.FieldError;
-import io.pointsman.tool.sim.kv.Held;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import java.util.List;
 
 /**
- * The side channel of an engine, through which peers claim, renew and release held blocks. Also the
- * bootstrap server of Mooncake ({@code GET /query}) and the common store.
+ * The side channel of an engine, through which peers claim, renew and release reserved blocks. Also
+ * the bootstrap server of Mooncake ({@code GET /query}) and the common store.
  */
 final class SideApi implements SimEndpoint {
   private final KvNode node;
@@ -121,8 +121,8 @@ final class SideApi implements SimEndpoint {
       return;
     }
     try {
-      Held held = node.ledger().claim(claim);
-      exchange.respond(200, SimJson.object().put("tokens", held.tokens()));
+      ReservedBlocks reserved = node.ledger().claim(claim);
+      exchange.respond(200, SimJson.object().put("tokens", reserved.tokens()));
     } catch (FieldError e) {
       refuse(exchange, e);
     }

@@ -4,11 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.tool.sim.cache.BlockHashes;
 import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.kv.FieldError;
-import io.pointsman.tool.sim.kv.Held;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.KvProtocol;
 import io.pointsman.tool.sim.kv.protocol.KvRequest;
 import io.pointsman.tool.sim.kv.protocol.Task;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import io.pointsman.tool.sim.live.GenerationRun;
 import java.util.Arrays;
 import java.util.List;
@@ -36,7 +36,7 @@ final class SimDecodeStep extends SimStep {
       case Task.Awaited awaited -> await(awaited, run, start);
       case Task.Found found -> find(run, start);
       case Task.Direct direct -> start.run();
-      case Task.Produce produce -> throw new IllegalStateException("task: of the other leg");
+      case Task.Produce produce -> throw new IllegalStateException("task: of the other step");
     }
   }
 
@@ -105,7 +105,7 @@ final class SimDecodeStep extends SimStep {
 
   private void find(GenerationRun run, Runnable start) {
     long[] hashes = hashes();
-    Peer store = node.storePeer();
+    SideChannel store = node.storePeer();
     if (store == null) {
       found(node.store().known(BlockStore.document(hashes).path("hashes")), hashes, run, start);
       return;
@@ -177,7 +177,7 @@ final class SimDecodeStep extends SimStep {
     int[] all = Arrays.copyOf(prompt, prompt.length + output);
     System.arraycopy(run.answer(0).ids(output), 0, all, prompt.length, output);
     String hash = KvRequest.hash(Arrays.copyOf(all, tokens), request.generation().salt());
-    Held held =
+    ReservedBlocks reserved =
         node.hold(
             List.of(request.internalId()),
             request.rank(node.options().dpSize()),
@@ -185,7 +185,7 @@ final class SimDecodeStep extends SimStep {
             hash,
             (long) (node.options().decoderTtlSeconds() * 1e9),
             run::freeMemory);
-    return KvProtocol.address(node.self(), held, false);
+    return KvProtocol.address(node.self(), reserved, false);
   }
 
   @Override

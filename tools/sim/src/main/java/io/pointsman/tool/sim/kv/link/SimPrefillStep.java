@@ -8,12 +8,12 @@ import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.FieldError;
-import io.pointsman.tool.sim.kv.Held;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.KvRequest;
 import io.pointsman.tool.sim.kv.protocol.Task;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import java.util.ArrayList;
@@ -83,7 +83,7 @@ final class SimPrefillStep extends SimStep {
   }
 
   private @Nullable FieldError stranger(Before.Meet meet, int status, JsonNode body) {
-    Peer peer = meet.peer();
+    SideChannel peer = meet.peer();
     if (status != 200) {
       return Fetch.error(peer, status, body);
     }
@@ -108,7 +108,8 @@ final class SimPrefillStep extends SimStep {
       compute.run();
       return;
     }
-    Peer port = new Peer(init.host(), init.ports().get(rank), "disagg_spec.receiver_init_port");
+    SideChannel port =
+        new SideChannel(init.host(), init.ports().get(rank), "disagg_spec.receiver_init_port");
     cancel =
         node.peers()
             .call(
@@ -198,7 +199,7 @@ final class SimPrefillStep extends SimStep {
     int tokens = request.promptTokens();
     return switch (task.after()) {
       case After.Hold hold -> {
-        Held held =
+        ReservedBlocks reserved =
             node.hold(
                 task.keys(),
                 task.rank(),
@@ -206,7 +207,7 @@ final class SimPrefillStep extends SimStep {
                 request.hash(tokens),
                 node.options().leaseNanos(),
                 run::freeMemory);
-        yield reply(run, held);
+        yield reply(run, reserved);
       }
       case After.Push push -> {
         push(push, tokens, run);
@@ -224,8 +225,8 @@ final class SimPrefillStep extends SimStep {
     };
   }
 
-  private JsonNode reply(GenerationRun run, @Nullable Held held) {
-    Held described = held == null ? node.nothingHeld() : held;
+  private JsonNode reply(GenerationRun run, @Nullable ReservedBlocks reserved) {
+    ReservedBlocks described = reserved == null ? node.nothingReserved() : reserved;
     ObjectNode params =
         node.protocol()
             .reply(request, node.self(), described, run.answer(0).id(0), run.cachedTokens());
@@ -274,7 +275,8 @@ final class SimPrefillStep extends SimStep {
       node.notifier().arrived(push.requestId(), rank);
       return;
     }
-    Peer port = new Peer(push.host(), push.ports().get(rank), "disagg_spec.receiver_alloc_port");
+    SideChannel port =
+        new SideChannel(push.host(), push.ports().get(rank), "disagg_spec.receiver_alloc_port");
     node.peers()
         .call(
             port,

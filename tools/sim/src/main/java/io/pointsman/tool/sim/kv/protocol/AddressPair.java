@@ -1,7 +1,7 @@
 package io.pointsman.tool.sim.kv.protocol;
 
 import io.pointsman.tool.sim.kv.FieldError;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -36,15 +36,15 @@ record AddressPair(String field, String prefill, String decode) {
   }
 
   /** Parses an address. */
-  Peer peer(String address) {
+  SideChannel peer(String address) {
     Matcher parts = PARTS.matcher(address);
     if (parts.matches()) {
-      return new Peer(parts.group(1), Integer.parseInt(parts.group(2)), field);
+      return new SideChannel(parts.group(1), Integer.parseInt(parts.group(2)), field);
     }
     Matcher plain = PLAIN.matcher(address);
     if (!plain.matches()) {
       throw FieldError.wrong(field, address, "an address with its port");
     }
-    return new Peer(plain.group(1), Integer.parseInt(plain.group(2)), field);
+    return new SideChannel(plain.group(1), Integer.parseInt(plain.group(2)), field);
   }
 }

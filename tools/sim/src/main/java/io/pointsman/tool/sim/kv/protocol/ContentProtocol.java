@@ -1,8 +1,8 @@
 package io.pointsman.tool.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
 import java.util.List;
@@ -37,7 +37,7 @@ record ContentProtocol() implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
     return null;
   }
 }

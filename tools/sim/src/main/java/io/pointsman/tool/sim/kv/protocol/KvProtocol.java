@@ -2,9 +2,9 @@ package io.pointsman.tool.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.SimJson;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import org.jspecify.annotations.Nullable;
 
 /** One protocol for KV transfer, without sockets. */
@@ -20,12 +20,12 @@ public interface KvProtocol {
    * Returns the {@code kv_transfer_params} that prefill adds to its response; null: the value null,
    * or none.
    *
-   * @param held the held blocks
+   * @param reserved the reserved blocks
    * @param firstToken the generated token
    * @param cachedTokens prompt tokens found in the prefix cache
    */
   @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens);
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens);
 
   /** The protocol of a connector. */
   static KvProtocol of(KvConnector connector) {
@@ -43,13 +43,13 @@ public interface KvProtocol {
     };
   }
 
-  /** The location of held blocks in vLLM's form. */
-  static ObjectNode address(KvSelf self, Held held, boolean forDecode) {
+  /** The location of reserved blocks in vLLM's form. */
+  static ObjectNode address(KvSelf self, ReservedBlocks reserved, boolean forDecode) {
     ObjectNode params = SimJson.object();
     params.put("do_remote_prefill", forDecode).put("do_remote_decode", !forDecode);
-    params.set("remote_block_ids", held.blockIds());
-    params.put("remote_engine_id", held.engineId()).put("remote_request_id", held.key());
+    params.set("remote_block_ids", reserved.blockIds());
+    params.put("remote_engine_id", reserved.engineId()).put("remote_request_id", reserved.key());
     params.put("remote_host", self.host()).put("remote_port", self.port());
-    return params.put("tp_size", held.tpSize()).put("remote_num_tokens", held.tokens());
+    return params.put("tp_size", reserved.tpSize()).put("remote_num_tokens", reserved.tokens());
   }
 }

@@ -3,11 +3,11 @@ package io.pointsman.tool.sim.kv.protocol;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.Fields;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.net.URI;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +43,7 @@ record SimMooncakeProtocol() implements KvProtocol {
     return "transfer:" + params.text("transfer_id");
   }
 
-  private static Peer bootstrap(Fields params) {
+  private static SideChannel bootstrap(Fields params) {
     String field = "remote_bootstrap_addr";
     URI address;
     try {
@@ -55,12 +55,12 @@ record SimMooncakeProtocol() implements KvProtocol {
     if (!"http".equals(address.getScheme()) || host == null || address.getPort() < 1) {
       throw params.wrong(field, "http://host:port");
     }
-    return new Peer(host, address.getPort(), field);
+    return new SideChannel(host, address.getPort(), field);
   }
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
     return null;
   }
 }

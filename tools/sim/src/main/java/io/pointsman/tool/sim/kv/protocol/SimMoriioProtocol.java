@@ -4,11 +4,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.FieldError;
 import io.pointsman.tool.sim.kv.Fields;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +68,7 @@ record SimMoriioProtocol(boolean write) implements KvProtocol {
     int rank = params.has("remote_dp_rank") ? params.integer("remote_dp_rank", 0, dpSize - 1) : -1;
     int tokens = request.promptTokens();
     claim = claim.ranks(tpSize(params), dpSize, rank).tokens(tokens, request.hash(tokens));
-    Peer peer = addresses.peer(addresses.prefill());
+    SideChannel peer = addresses.peer(addresses.prefill());
     return new Task.Consume(peer, claim, tokens, write);
   }
 
@@ -83,11 +83,11 @@ record SimMoriioProtocol(boolean write) implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
     if (write) {
       return null;
     }
-    ObjectNode params = KvProtocol.address(self, held, true);
+    ObjectNode params = KvProtocol.address(self, reserved, true);
     Fields asked = request.fields().object("kv_transfer_params");
     params.put("remote_notify_port", self.port());
     return params.put("transfer_id", asked.text("transfer_id"));

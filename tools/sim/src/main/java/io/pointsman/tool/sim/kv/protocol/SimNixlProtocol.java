@@ -4,11 +4,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.FieldError;
 import io.pointsman.tool.sim.kv.Fields;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -88,8 +88,8 @@ record SimNixlProtocol(boolean push) implements KvProtocol {
     return new Task.Consume(peer(params), claim, tokens, false);
   }
 
-  private static Peer peer(Fields params) {
-    return new Peer(params.text("remote_host"), params.port("remote_port"), "remote_port");
+  private static SideChannel peer(Fields params) {
+    return new SideChannel(params.text("remote_host"), params.port("remote_port"), "remote_port");
   }
 
   /** The consuming part only, for protocols that wrap the same object. */
@@ -101,8 +101,8 @@ record SimNixlProtocol(boolean push) implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
-    ObjectNode params = KvProtocol.address(self, held, true);
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
+    ObjectNode params = KvProtocol.address(self, reserved, true);
     if (push) {
       params.remove("remote_block_ids");
       params.put("transfer_mode", "push");

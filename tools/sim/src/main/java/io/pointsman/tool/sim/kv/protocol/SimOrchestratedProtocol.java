@@ -2,9 +2,9 @@ package io.pointsman.tool.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Fields;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
 import java.util.List;
@@ -62,7 +62,7 @@ record SimOrchestratedProtocol() implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
-    return KvProtocol.address(self, held, true);
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
+    return KvProtocol.address(self, reserved, true);
   }
 }

@@ -2,9 +2,9 @@ package io.pointsman.tool.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Claim;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
 import java.util.List;
@@ -24,7 +24,7 @@ record SimP2pNcclProtocol() implements KvProtocol {
       addresses.own("prefill", addresses.prefill(), self.zmqAddress());
       PrefillForm.check(request);
       List<String> keys = List.of(request.internalId(), request.requestId());
-      Task.Peer decode = addresses.peer(addresses.decode());
+      Task.SideChannel decode = addresses.peer(addresses.decode());
       Before meet = new Before.Meet(decode, -1, -1);
       After send = new After.Send(decode, request.requestId());
       return new Task.Produce(keys, request.idField(), 0, false, meet, send);
@@ -44,7 +44,7 @@ record SimP2pNcclProtocol() implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
     return null;
   }
 }

@@ -4,12 +4,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.Fields;
-import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.KvSelf;
+import io.pointsman.tool.sim.kv.ReservedBlocks;
 import io.pointsman.tool.sim.kv.protocol.Task.After;
 import io.pointsman.tool.sim.kv.protocol.Task.Before;
-import io.pointsman.tool.sim.kv.protocol.Task.Peer;
+import io.pointsman.tool.sim.kv.protocol.Task.SideChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -55,10 +55,10 @@ record SimSglangProtocol() implements KvProtocol {
           keys, "bootstrap_room", rank, true, new Before.Reader(found), new After.Hold());
     }
     int tokens = request.promptTokens();
-    boolean told = body.has(PREFILL_RANK);
-    String there = told ? on(key, body.integer(PREFILL_RANK, 0, MOST)) : key;
+    boolean named = body.has(PREFILL_RANK);
+    String there = named ? on(key, body.integer(PREFILL_RANK, 0, MOST)) : key;
     Claim claim = Claim.to(there).tokens(tokens, request.hash(tokens));
-    return new Task.Consume(new Peer(host, port, "bootstrap_port"), claim, tokens, true);
+    return new Task.Consume(new SideChannel(host, port, "bootstrap_port"), claim, tokens, true);
   }
 
   private static int rank(KvRequest request, int dpSize, long room) {
@@ -83,7 +83,7 @@ record SimSglangProtocol() implements KvProtocol {
 
   @Override
   public @Nullable ObjectNode reply(
-      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+      KvRequest request, KvSelf self, ReservedBlocks reserved, int firstToken, int cachedTokens) {
     return null;
   }
 }

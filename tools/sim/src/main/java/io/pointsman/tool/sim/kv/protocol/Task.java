@@ -14,7 +14,7 @@ public sealed interface Task {
    * @param port its port
    * @param field the field that contains it, for errors
    */
-  record Peer(String host, int port, String field) {}
+  record SideChannel(String host, int port, String field) {}
 
   /** None: the request is served completely. */
   record Direct() implements Task {}
@@ -22,7 +22,7 @@ public sealed interface Task {
   /**
    * Compute the prompt and provide its KV.
    *
-   * @param keys keys under which it is held, the request's own first
+   * @param keys keys under which it is reserved, the request's own first
    * @param keyField the field that contains the others, for errors
    * @param rank data-parallel rank it runs on
    * @param clamp true if exactly one token is generated, independent of the request
@@ -41,7 +41,7 @@ public sealed interface Task {
    * @param tokens number of prompt tokens that it covers
    * @param waits true if it may not be present yet
    */
-  record Consume(Peer peer, Claim claim, int tokens, boolean waits) implements Task {}
+  record Consume(SideChannel peer, Claim claim, int tokens, boolean waits) implements Task {}
 
   /**
    * Use KV that another engine has pushed here.
@@ -80,7 +80,7 @@ public sealed interface Task {
      * @param tpSize required tensor-parallel size; -1: any
      * @param dpSize required data-parallel size; -1: any
      */
-    record Meet(Peer peer, int tpSize, int dpSize) implements Before {}
+    record Meet(SideChannel peer, int tpSize, int dpSize) implements Before {}
 
     /** Open the other engine's init ports, one per rank. */
     record Init(String host, List<Integer> ports) implements Before {}
@@ -106,7 +106,7 @@ public sealed interface Task {
         implements After {}
 
     /** Send it to the other engine, which keeps it under {@code key} for one request. */
-    record Send(Peer peer, String key) implements After {}
+    record Send(SideChannel peer, String key) implements After {}
 
     /** Add it to the common store. */
     record Store() implements After {}
