@@ -6,7 +6,6 @@ import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollChannelOption;
-import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
@@ -91,7 +90,7 @@ record Sockets(
         require(transport, Epoll.isAvailable() ? null : Epoll.unavailabilityCause());
         yield new Sockets(
             transport,
-            EpollIoHandler.newFactory(),
+            LastingRegistrations.newFactory(),
             EpollServerSocketChannel.class,
             EpollSocketChannel.class);
       }

@@ -335,6 +335,37 @@ class WebSocketTest {
   }
 
   @Test
+  void aClientThatEndedItsSideReadsALongAnswer() throws Exception {
+    AtomicLong sent = new AtomicLong();
+    byte[] data = new byte[1 << 16];
+    EngineScript script =
+        (request, connection) -> {
+          connection.send(SWITCH);
+          assertThat(connection.countAll()).isEqualTo(2);
+          for (int i = 0; i < 800; i++) {
+            connection.send(data);
+            sent.addAndGet(data.length);
+          }
+          connection.close();
+        };
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(script)) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(upgrade(REALTIME));
+      client.head();
+      client.send("ab");
+      client.socket().shutdownOutput();
+      rig.settled(sent::get);
+      long read = 0;
+      int more;
+      while ((more = client.text(1 << 16).length()) > 0) {
+        read += more;
+      }
+      assertThat(read).isEqualTo(800L << 16);
+    }
+  }
+
+  @Test
   void aSlowEngineSlowsTheClient() throws Exception {
     AtomicLong sent = new AtomicLong();
     byte[] data = new byte[1 << 16];

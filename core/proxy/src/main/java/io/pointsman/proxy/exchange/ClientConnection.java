@@ -400,9 +400,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** Reads if the current request accepts bytes and no request waits in the decoder. */
   void updateReading() {
     boolean reading = lingering || (wanted && !decoder.holdsAhead());
-    // Netty's epoll channel is not registered for events after the end of its input. A wish to read
-    // would then fail and close it before the answer.
-    if (!inputEnded && channel.config().isAutoRead() != reading) {
+    if (channel.config().isAutoRead() != reading) {
       channel.config().setAutoRead(reading);
     }
   }
