@@ -114,7 +114,7 @@ public final class RoutingKeys {
               + " number of requests. `balance.rel-threshold` must be exceeded too. With unequal"
               + " loads, requests go to the least loaded worker.",
           "`0`: only `balance.rel-threshold` decides. With a high value, requests follow cached"
-              + " prefixes at any load.");
+              + " prefixes, but an idle worker still relieves a worker with 6 requests.");
 
   public static final Key<Double> BALANCE_REL =
       Key.of(
@@ -124,7 +124,7 @@ public final class RoutingKeys {
           "cache_aware: loads are unequal if the largest is more than this many times the smallest."
               + " `balance.abs-threshold` must be exceeded too.",
           "`1`: only `balance.abs-threshold` decides. With a high value, requests follow cached"
-              + " prefixes at any load.");
+              + " prefixes, but an idle worker still relieves a worker with 6 requests.");
 
   public static final Key<Integer> COST_KV_TOKENS =
       Key.of(
