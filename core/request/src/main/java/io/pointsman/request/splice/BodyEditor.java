@@ -19,8 +19,8 @@ public final class BodyEditor {
    * @param body array that contains the object; neither changed nor kept
    * @param offset index of its first byte
    * @param length number of its bytes
-   * @return null if the body is not a JSON object, is malformed, or has more than 4,096 members on
-   *     one level
+   * @return null if the body is not a JSON object, or if it or an object on the path of an edit is
+   *     malformed or has more than 4,096 members
    */
   public @Nullable Splice edit(byte[] body, int offset, int length, List<BodyEdit> edits) {
     if (edits.isEmpty()) {
@@ -31,8 +31,7 @@ public final class BodyEditor {
       return null;
     }
     Pieces out = new Pieces(offset);
-    write(body, offset, offset + length, members, edits, out);
-    return out.finish();
+    return write(body, offset, offset + length, members, edits, out) ? out.finish() : null;
   }
 
   /** The edited value; the same value if it is not an object. */
@@ -42,7 +41,8 @@ public final class BodyEditor {
     return splice == null ? value : RawJson.wrap(splice.toBytes(bytes, 0));
   }
 
-  private void write(
+  /** Returns false if an object on the path of an edit cannot be read. */
+  private boolean write(
       byte[] bytes, int from, int to, JsonMembers members, List<BodyEdit> edits, Pieces out) {
     ObjectEdits changes = new ObjectEdits(this, bytes, members);
     edits.forEach(changes::add);
@@ -60,7 +60,10 @@ public final class BodyEditor {
         done = last ? members.valueTo(end - 1) : members.nameFrom(end);
         i = end - 1;
       } else {
-        done = value(bytes, members, i, changes.change(i), done, out);
+        if (!value(bytes, members, i, changes.change(i), done, out)) {
+          return false;
+        }
+        done = members.valueTo(i);
         kept = i;
       }
     }
@@ -68,13 +71,14 @@ public final class BodyEditor {
     out.original(done, end);
     changes.appended(kept >= 0).forEach(out::insert);
     out.original(end, to);
+    return true;
   }
 
   /**
-   * Writes all bytes up to the end of the i-th value, with its change. Returns the end of the
-   * written part of the original.
+   * Writes all bytes up to the end of the i-th value, with its change. Returns false if an object
+   * on the path of an edit cannot be read.
    */
-  private int value(
+  private boolean value(
       byte[] bytes,
       JsonMembers members,
       int i,
@@ -95,10 +99,9 @@ public final class BodyEditor {
       case MemberChange.Inside(List<BodyEdit> edits) -> {
         out.original(done, from);
         JsonMembers inner = JsonMembers.read(json, bytes, from, to);
-        if (inner == null) {
-          out.original(from, to);
-        } else {
-          write(bytes, from, to, inner, edits, out);
+        // To pass it on would pass on the members that an edit removes.
+        if (inner == null || !write(bytes, from, to, inner, edits, out)) {
+          return false;
         }
       }
       case MemberChange.Extended(List<RawJson> elements) -> {
@@ -107,6 +110,6 @@ public final class BodyEditor {
         out.original(to - 1, to);
       }
     }
-    return to;
+    return true;
   }
 }

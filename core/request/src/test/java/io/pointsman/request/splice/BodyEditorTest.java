@@ -182,4 +182,16 @@ class BodyEditorTest {
     assertThat(Edits.splice("{" + most + "}", remove("n"))).isNotNull();
     assertThat(Edits.splice("{" + most + ",\"n\":1}", remove("n"))).isNull();
   }
+
+  /** Otherwise the member that is to be removed would stay. */
+  @Test
+  void anObjectOnThePathWithTooManyMembersIsNotPassedOn() {
+    String most = "\"n\":1,".repeat(JsonMembers.MAX_MEMBERS - 1);
+    String secret = "\"k\":1";
+
+    assertThat(Edits.splice("{\"a\":{" + most + secret + "}}", remove("a", "k"))).isNotNull();
+    assertThat(Edits.splice("{\"a\":{\"n\":1," + most + secret + "}}", remove("a", "k"))).isNull();
+    String deep = "{\"a\":{\"b\":{\"n\":1," + most + secret + "}}}";
+    assertThat(Edits.splice(deep, remove("a", "b", "k"))).isNull();
+  }
 }

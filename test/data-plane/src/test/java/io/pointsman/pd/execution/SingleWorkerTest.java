@@ -243,6 +243,24 @@ class SingleWorkerTest {
     }
   }
 
+  /** The router cannot see the fields of hand-overs in such an object. */
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"vllm_xargs\":%s", "{\"sampling_params\":{\"extra_args\":%s}"})
+  void anObjectWithTooManyMembersCannotHideFieldsOfHandovers(String form) throws Exception {
+    StringBuilder many = new StringBuilder("{\"kv_transfer_params\":{\"remote_host\":\"6.6.6.6\"}");
+    for (int i = 0; i < 4096; i++) {
+      many.append(",\"x").append(i).append("\":1");
+    }
+    String body = form.formatted(many + "}") + ",\"model\":\"m\"}";
+    try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine decode = rig.decode(Answer.ok());
+      WireResponse refused = rig.proxy.ask(ProxyRig.post("/v1/unknown", body));
+
+      assertThat(refused.status()).isEqualTo(400);
+      assertThat(decode.requests()).isEmpty();
+    }
+  }
+
   @Test
   void aBodyWithTooManyMembersIsRefused() throws Exception {
     StringBuilder many = new StringBuilder("{\"model\":\"m\"");
