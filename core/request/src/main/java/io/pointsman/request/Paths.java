@@ -94,13 +94,17 @@ public final class Paths {
     return false;
   }
 
-  /** True if a normalised path consists of characters that need no encoding. */
-  public static boolean sendable(String uri) {
-    for (int i = 0; i < uri.length(); i++) {
-      char each = uri.charAt(i);
-      if (each == '?') {
-        return true;
-      }
+  /**
+   * True if a normalised path consists of characters that need no encoding. A decoded question mark
+   * is none of them: behind it, the rest of the path would become the query string.
+   *
+   * @param normal {@link #normal} of {@code uri}
+   */
+  public static boolean sendable(String normal, String uri) {
+    int query = uri.indexOf('?');
+    int end = query < 0 ? normal.length() : normal.length() - (uri.length() - query);
+    for (int i = 0; i < end; i++) {
+      char each = normal.charAt(i);
       boolean letter = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
       if (!letter && !(each >= '0' && each <= '9') && "/-._~:@!$&'()*+,=".indexOf(each) < 0) {
         return false;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class PathsTest {
@@ -93,10 +94,21 @@ class PathsTest {
 
   @Test
   void onlyPathsWithoutOtherCharactersAreSent() {
-    assertThat(Paths.sendable("/v1/responses/resp_1-a.b~c?x=%20\u00e9")).isTrue();
-    assertThat(Paths.sendable("/v1/responses/a b")).isFalse();
-    assertThat(Paths.sendable("/v1/responses/a\r\nx")).isFalse();
-    assertThat(Paths.sendable("/v1/responses/a%20")).isFalse();
-    assertThat(Paths.sendable("/v1/responses/\u00e9")).isFalse();
+    assertThat(sendable("/v1/responses/resp_1-a.b~c?x=%20\u00e9")).isTrue();
+    assertThat(sendable("/v1/responses/a b")).isFalse();
+    assertThat(sendable("/v1/responses/a\r\nx")).isFalse();
+    assertThat(sendable("/v1/responses/a%20")).isFalse();
+    assertThat(sendable("/v1/responses/\u00e9")).isFalse();
+  }
+
+  /** Behind a decoded question mark, the rest of the path would become the query string. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/a%3Fb", "/v1/a%3F%20HTTP/1.1", "/v1/a%3F%23x%ff", "/v1/a%3fb?c=d"})
+  void aDecodedQuestionMarkIsNotSent(String uri) {
+    assertThat(Paths.sendable(Paths.normal(uri), uri)).isFalse();
+  }
+
+  private static boolean sendable(String normal) {
+    return Paths.sendable(normal, normal);
   }
 }

@@ -208,7 +208,16 @@ class AdminListenerTest {
 
   /** Another server would not find the path either, so it is no closed one. */
   @ParameterizedTest
-  @ValueSource(strings = {"/sleep.", "/sleep%20", "/%2573leep", "/sleep,x", "/v1/sleep"})
+  @ValueSource(
+      strings = {
+        "/sleep.",
+        "/sleep%20",
+        "/%2573leep",
+        "/sleep,x",
+        "/v1/sleep",
+        "/v1/chat/completions%3F%20HTTP/1.1",
+        "/v1/chat/completions%3Fx"
+      })
   void otherPathsAreNotClosed(String target) throws Exception {
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
         ProxyRig rig = rig()) {

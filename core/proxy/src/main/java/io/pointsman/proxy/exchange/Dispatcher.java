@@ -254,7 +254,7 @@ final class Dispatcher {
     String normal = Paths.normal(head.uri());
     RequestHead compared = normal.equals(head.uri()) ? head : head.at(normal);
     boolean ofEndpoint =
-        Paths.sendable(normal)
+        Paths.sendable(normal, head.uri())
             && Endpoint.of(compared.method(), compared.uri()) != Endpoint.TRANSPARENT;
     RequestHead sent = ofEndpoint ? compared : head;
     LocalEndpoint refusal = refusal(compared, sent);
