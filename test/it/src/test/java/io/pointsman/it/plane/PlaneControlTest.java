@@ -86,6 +86,31 @@ final class PlaneControlTest {
     assertThat(engine.asleep()).isFalse();
   }
 
+  /** Engines decode the rest of such a path. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/metrics%",
+        "/metrics%z",
+        "/metrics/%zz",
+        "/metrics/%",
+        "/adapters/sql%",
+        "/%73leep/%2"
+      })
+  void invalidEscapesOpenNoClosedPath(String target) throws Exception {
+    ControlledEngine engine = new ControlledEngine(PlaneRig.MODEL, true);
+    ScriptedEngine started = rig.opened(ScriptedEngine.start(engine));
+    rig.worker(WorkerSpec.of(started.url()));
+    rig.router("round_robin");
+    rig.carrier();
+
+    HttpAnswer answer = RawClient.call(rig.port(), "POST", target, "");
+
+    assertThat(answer.status()).as(answer.text()).isIn(400, 404);
+    assertThat(started.requests()).noneMatch(request -> request.line().contains("%"));
+    assertThat(rig.send(PlaneRig.completion("p")).status()).isEqualTo(200);
+  }
+
   /** nginx's file is written by hand. */
   @Test
   void nginxRefusesEachControlPath() throws Exception {
