@@ -82,9 +82,13 @@ public final class CircuitBreaker {
     this.onStateChange = onStateChange;
   }
 
-  /** Replaces the settings; the state stays. */
-  void configure(BreakerSettings next) {
+  /** Replaces the settings. The state stays, but a breaker that is switched off closes. */
+  synchronized void configure(BreakerSettings next) {
     settings = next;
+    if (!next.enabled() && state != State.CLOSED) {
+      startRun();
+      become(State.CLOSED);
+    }
   }
 
   public State state() {
@@ -207,6 +211,7 @@ public final class CircuitBreaker {
 
   synchronized void failed(boolean probe, Failure failure, long now) {
     if (!settings.enabled()) {
+      ignored(probe);
       return;
     }
     if (probe && state == State.HALF_OPEN) {

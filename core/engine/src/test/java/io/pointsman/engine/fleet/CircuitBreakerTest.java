@@ -55,6 +55,30 @@ class CircuitBreakerTest {
     assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.PROBE);
   }
 
+  private static final BreakerSettings OFF =
+      new BreakerSettings(false, 4, 2, Duration.ofSeconds(60), Duration.ofSeconds(120));
+
+  @Test
+  void aBreakerThatIsSwitchedOffCloses() {
+    open();
+    breaker.configure(OFF);
+
+    assertThat(breaker.state()).isEqualTo(CLOSED);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.ADMITTED);
+  }
+
+  @Test
+  void aProbeThatFailsAfterTheSwitchOffLeavesTheWorkerInService() {
+    halfOpen();
+    breaker.configure(OFF);
+    breaker.failed(true, Failure.ERROR, clock.nanos());
+    breaker.configure(SETTINGS);
+
+    assertThat(breaker.state()).isEqualTo(CLOSED);
+    assertThat(breaker.admits(clock.nanos())).isTrue();
+    halfOpen();
+  }
+
   /** An action on a breaker, with a name for the test report. */
   record Event(String name, Consumer<CircuitBreakerTest> happens) {
     @Override
