@@ -13,7 +13,7 @@ public record FormerWorker(
   /** The state of a worker that has not left yet. */
   static FormerWorker of(Worker worker, ServedModels models) {
     return new FormerWorker(
-        worker, worker.servesNow(), worker.draining(), worker.cordoned(), models);
+        worker, worker.servesNow(), worker.withdrawn(), worker.cordoned(), models);
   }
 
   /** True if {@code spec} is the same engine. */

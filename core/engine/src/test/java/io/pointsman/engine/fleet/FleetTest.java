@@ -255,6 +255,24 @@ class FleetTest {
     assertThat(other.eligible(test.now())).isTrue();
   }
 
+  /** A failed reload removes workers and brings them back. */
+  @Test
+  void aWorkerThatComesBackIsCordonedOrDrainedAsBefore() {
+    Worker cordoned = test.add(spec("a", "m"));
+    Worker drained = test.add(spec("b", "m"));
+    cordoned.cordon(true);
+    drained.drain(true);
+    List<FormerWorker> former = new ArrayList<>();
+    fleet.replace(List.of(cordoned, drained), List.of(), former);
+    fleet.restore(List.of(), former);
+    cordoned.cordon(false);
+
+    assertThat(fleet.snapshot().worker("a")).isSameAs(cordoned);
+    assertThat(cordoned.withdrawn()).isFalse();
+    assertThat(cordoned.eligible(test.now())).isTrue();
+    assertThat(drained.withdrawn()).isTrue();
+  }
+
   @Test
   void aReplacementWaitsForAProbeUnlessTheSameEngineServed() {
     Worker out = test.add(spec("a", "m"));
