@@ -108,10 +108,13 @@ final class LineRequests {
    * @param patient true if the request is tried until the batch expires
    */
   private record AttemptEnd(LineCaller.@Nullable Answer answer, String problem, boolean patient) {
-    boolean again(int attempt, int most) {
+    /**
+     * @param failures number of failed attempts, with this one; patient ones do not count
+     */
+    boolean again(int failures, int most) {
       LineCaller.Answer answer = this.answer;
       boolean fails = answer == null || answer.status() >= 500 || answer.status() == 408;
-      return patient || (fails && attempt < most);
+      return patient || (fails && failures < most);
     }
 
     /** True if a limit of the client refused the request. */
@@ -124,6 +127,7 @@ final class LineRequests {
   private void attempts(Batch batch, int number, JsonNode request, Progress progress)
       throws InterruptedException {
     String body = Answers.text(request.path("body"));
+    int failures = 0;
     for (int attempt = 1; !progress.halted() && left(batch).isPositive(); attempt++) {
       AttemptEnd made;
       slots.acquire();
@@ -132,7 +136,10 @@ final class LineRequests {
       } finally {
         slots.release();
       }
-      if (!made.again(attempt, settings.get().attempts())) {
+      if (!made.patient()) {
+        failures++;
+      }
+      if (!made.again(failures, settings.get().attempts())) {
         if (!progress.halted()) {
           ended(batch, number, request, made.answer, made.problem);
         }

@@ -296,6 +296,29 @@ class BatchRunnerTest {
     }
   }
 
+  /** A full fleet would otherwise use up the attempts for failures. */
+  @Test
+  void waitsForABusyFleetAreNoFailures() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      AtomicInteger calls = new AtomicInteger();
+      rig.script =
+          body ->
+              switch (calls.incrementAndGet()) {
+                case 1, 2, 3 -> BatchRig.answer(503, "{}");
+                case 4, 5 -> BatchRig.answer(500, "{}");
+                default -> ok("{}");
+              };
+      assertThat(counts(rig.await(rig.batch(rig.file(line("a")), ""), "completed")))
+          .isEqualTo("1+0/1");
+
+      calls.set(0);
+      rig.script = body -> BatchRig.answer(calls.incrementAndGet() <= 2 ? 503 : 500, "{}");
+      assertThat(counts(rig.await(rig.batch(rig.file(line("a")), ""), "completed")))
+          .isEqualTo("0+1/1");
+      assertThat(calls.get()).isEqualTo(5);
+    }
+  }
+
   /** All slots are taken by batches with a request a minute. */
   @Test
   void batchesThatWaitForLimitsOfTheirClientLetOthersRun() throws Exception {
