@@ -69,7 +69,7 @@ public final class Prober implements AutoCloseable {
     this.ticker = ticker;
     requests = new ProbeRequests(client, ticker, () -> this.settings);
     models = new ModelBatches(fleet);
-    sleeping = new SleepStates(client, settings.timeout());
+    sleeping = new SleepStates(client, () -> this.settings.timeout());
     slots = new ProbeSlots(settings.parallelism());
     schedule = new ProbeSchedule(settings, random);
     loop = Thread.ofVirtual().name("prober").unstarted(this::run);

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,14 +28,14 @@ public final class SleepStates {
       List.of(new Question("/is_sleeping", "is_sleeping"), new Question("/is_paused", "is_paused"));
 
   private final EngineClient client;
-  private final Duration timeout;
+  private final Supplier<Duration> timeout;
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicLong changes = new AtomicLong();
 
   /**
-   * @param timeout maximum duration of one question
+   * @param timeout maximum duration of one question; read before each
    */
-  public SleepStates(EngineClient client, Duration timeout) {
+  public SleepStates(EngineClient client, Supplier<Duration> timeout) {
     this.client = client;
     this.timeout = timeout;
   }
@@ -76,7 +77,7 @@ public final class SleepStates {
   private State ask(Worker worker, Question question) {
     try {
       String url = worker.spec().base() + question.path;
-      EngineClient.Answer answer = client.send(worker.spec(), "GET", url, timeout);
+      EngineClient.Answer answer = client.send(worker.spec(), "GET", url, timeout.get());
       if (answer.status() >= 500) {
         return State.UNKNOWN;
       }

@@ -64,7 +64,7 @@ class WakeOnDemandTest {
         new WakeOnDemand(
             fleet,
             client::send,
-            new SleepStates(client, Duration.ofSeconds(30)),
+            new SleepStates(client, () -> Duration.ofSeconds(30)),
             () -> Duration.ofSeconds(30),
             clock::nanos,
             Runnable::run);
