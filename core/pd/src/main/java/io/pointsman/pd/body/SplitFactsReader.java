@@ -52,6 +52,10 @@ public final class SplitFactsReader {
           "priority",
           "kv_transfer_params");
 
+  /** Paths of the objects inside a body that plans edit. */
+  private static final List<List<String>> EDITED =
+      List.of(List.of("vllm_xargs"), List.of("sampling_params", "extra_args"));
+
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final InputSize size;
   private final PromptLists lists;
@@ -85,7 +89,7 @@ public final class SplitFactsReader {
     PdEndpoint split = split(endpoint);
     JsonMembers members =
         split == null ? null : JsonMembers.read(json, body, offset, offset + length);
-    if (members == null) {
+    if (members == null || EDITED.stream().anyMatch(path -> !readable(body, members, path))) {
       return SplitFacts.unreadable(split);
     }
     Values outer = new Values(body, members);
@@ -197,6 +201,24 @@ public final class SplitFactsReader {
       }
     }
     return SplitFacts.ABSENT;
+  }
+
+  /**
+   * False if an object that a plan may edit has more members than can be read. Its path can occur
+   * several times.
+   */
+  private boolean readable(byte[] body, JsonMembers members, List<String> path) {
+    for (int i = 0; i < members.count(); i++) {
+      int from = members.valueFrom(i);
+      if (members.is(i, path.getFirst()) && body[from] == '{') {
+        JsonMembers inner = JsonMembers.read(json, body, from, members.valueTo(i));
+        List<String> rest = path.subList(1, path.size());
+        if (inner == null || (!rest.isEmpty() && !readable(body, inner, rest))) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   private @Nullable JsonMembers object(byte[] body, JsonMembers members, String name) {

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -245,18 +246,29 @@ class SingleWorkerTest {
 
   /** The router cannot see the fields of hand-overs in such an object. */
   @ParameterizedTest
-  @ValueSource(strings = {"{\"vllm_xargs\":%s", "{\"sampling_params\":{\"extra_args\":%s}"})
-  void anObjectWithTooManyMembersCannotHideFieldsOfHandovers(String form) throws Exception {
+  @CsvSource(
+      quoteCharacter = '|',
+      value = {
+        "/v1/unknown, {\"vllm_xargs\":%s",
+        "/v1/unknown, {\"sampling_params\":{\"extra_args\":%s}",
+        "/v1/chat/completions, {\"vllm_xargs\":%s",
+        "/inference/v1/generate, {\"sampling_params\":{\"extra_args\":%s}",
+        "/inference/v1/generate, {\"sampling_params\":%s",
+      })
+  void anObjectWithTooManyMembersCannotHideFieldsOfHandovers(String path, String form)
+      throws Exception {
     StringBuilder many = new StringBuilder("{\"kv_transfer_params\":{\"remote_host\":\"6.6.6.6\"}");
     for (int i = 0; i < 4096; i++) {
       many.append(",\"x").append(i).append("\":1");
     }
     String body = form.formatted(many + "}") + ",\"model\":\"m\"}";
     try (SplitRig rig = new SplitRig("nixl")) {
+      ScriptedEngine prefill = rig.prefill(Answer.ok());
       ScriptedEngine decode = rig.decode(Answer.ok());
-      WireResponse refused = rig.proxy.ask(ProxyRig.post("/v1/unknown", body));
+      WireResponse refused = rig.proxy.ask(ProxyRig.post(path, body));
 
-      assertThat(refused.status()).isEqualTo(400);
+      assertThat(refused.status()).as(refused.text()).isEqualTo(400);
+      assertThat(prefill.requests()).isEmpty();
       assertThat(decode.requests()).isEmpty();
     }
   }
