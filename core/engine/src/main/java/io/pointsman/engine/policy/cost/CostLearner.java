@@ -188,12 +188,16 @@ public final class CostLearner implements AnswerLearner {
     return model;
   }
 
-  /** Moves a worker to its kind if its models have changed, and notices a restarted engine. */
+  /**
+   * Moves a worker to its kind if its models have changed, and notices a restarted engine and a
+   * worker that is out.
+   */
   void revisit(WorkerModel model, long now) {
     if (model.misplaced()) {
       join(model);
     }
     model.noticeEnd(now);
+    model.noticeService();
   }
 
   private synchronized void join(WorkerModel model) {

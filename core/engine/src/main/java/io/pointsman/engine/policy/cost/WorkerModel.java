@@ -47,6 +47,9 @@ public final class WorkerModel {
 
   private boolean closed;
 
+  /** True if the worker counts in its kind: one that is out takes no waiting request. */
+  private volatile boolean counted = true;
+
   /**
    * True if the last response reported no first token although one was expected and it contained
    * tokens. The next response is then expected to report none either.
@@ -110,6 +113,21 @@ public final class WorkerModel {
     }
   }
 
+  /** Counts the worker in its kind while only its load can exclude it. */
+  void noticeService() {
+    if (worker.inService() != counted) {
+      count();
+    }
+  }
+
+  private synchronized void count() {
+    boolean serves = worker.inService();
+    if (!closed && serves != counted) {
+      counted = serves;
+      kind.pool().workers(serves ? 1 : -1);
+    }
+  }
+
   /** Removes the prompts placed up to a time, also those of requests in flight. */
   private void emptied(long until) {
     cache.empty(until);
@@ -152,9 +170,10 @@ public final class WorkerModel {
   synchronized void join(KindModel other, Set<String> bases) {
     served = bases;
     if (other != kind && !closed) {
-      kind.pool().workers(-1);
+      int counts = counted ? 1 : 0;
+      kind.pool().workers(-counts);
       kind = other;
-      kind.pool().workers(1);
+      kind.pool().workers(counts);
       prefills.join(kind.pool());
       cache.join(kind.cache());
       publish();
@@ -165,7 +184,7 @@ public final class WorkerModel {
   synchronized void close() {
     if (!closed) {
       closed = true;
-      kind.pool().workers(-1);
+      kind.pool().workers(counted ? -1 : 0);
       prefills.close();
       cache.close();
       inFlight.clear();

@@ -140,6 +140,30 @@ class WorkerModelTest {
     assertThat(ahead(model)).isEqualTo(1);
   }
 
+  /** Otherwise nobody would ever seem to wait while one worker of many is cordoned. */
+  @Test
+  void aWorkerThatIsOutIsNotFreeForWaitingRequests() {
+    WorkerModel model = model(1 << 20);
+    PoolModel pool = model.kind().pool();
+    double idle = pool.price();
+    pool.workers(1);
+    pool.waiting(3, 1);
+    assertThat(pool.price()).as("this worker is free").isEqualTo(idle);
+
+    fleet.worker(0).cordon(true);
+    model.noticeService();
+    assertThat(pool.price()).as("two wait for the other worker").isEqualTo(idle + 2);
+
+    fleet.worker(0).cordon(false);
+    model.noticeService();
+    assertThat(pool.price()).isEqualTo(idle);
+
+    fleet.worker(0).cordon(true);
+    model.noticeService();
+    model.close();
+    assertThat(pool.price()).as("it counts once").isEqualTo(idle + 2);
+  }
+
   /** The price includes only losses that a larger cache would avoid. */
   @Test
   void promptsLostInARestartDoNotMakeWorkDearer() {

@@ -219,6 +219,7 @@ public final class PoolModel {
     return !prefix.text();
   }
 
+  /** Changes the number of workers that can take waiting requests. */
   public synchronized void workers(int change) {
     workers += change;
     reprice();
